@@ -1,0 +1,1 @@
+"""The methods of this package, one a module."""
