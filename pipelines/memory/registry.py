@@ -1,13 +1,24 @@
 """The methods that ship with this package, by name.
 
 Methods of other packages are found and run by `resources.plugin_process`, so that
-their code is never imported here.
+their code is never imported here. The oracle is no method: it is scored where the
+gold is (`pipelines.evaluation`).
 """
 
 from pipelines.memory.contract import MethodSpec
-from pipelines.memory.methods import empty, frequency_profile, recent_k
+from pipelines.memory.methods import (
+    empty,
+    frequency_profile,
+    long_context,
+    rag_bm25,
+    recent_k,
+    shuffled_user,
+    template_profile,
+)
+
+_MODULES = (empty, recent_k, shuffled_user, long_context, frequency_profile, template_profile, rag_bm25)
 
 
 def builtin_methods() -> dict[str, MethodSpec]:
     """Name → method, in the order in which they are listed."""
-    return {spec.name: spec for spec in (empty.SPEC, recent_k.SPEC, frequency_profile.SPEC)}
+    return {module.SPEC.name: module.SPEC for module in _MODULES}
