@@ -1,0 +1,272 @@
+"""How well a user knows a category at a transition (paper §3.3; thresholds ours).
+
+seen: visited in batches ≤ t. familiar: unseen, its domain visited at least
+`familiar_visits` times. related: unseen, its domain visited less often. new: its
+domain unvisited but connected to a visited one by the table of the transition's
+quarter. unconnected: none of these; a category without level 1 is seen or
+unconnected. Visits without a category do not count.
+"""
+
+from dataclasses import dataclass
+
+import numba as nb
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from pipelines.commerce.settings import CommerceSettings
+from pipelines.schema import FAMILIARITIES, FAMILIARITY
+
+Ints = npt.NDArray[np.int64]
+Bytes = npt.NDArray[np.int8]
+
+SEEN, FAMILIAR, RELATED, NEW, UNCONNECTED = range(5)
+"""Codes, in the order of `schema.FAMILIARITIES`; code // 2 is the pool (0 remember, 1 infer, 2 none)."""
+
+
+@dataclass(frozen=True)
+class History:
+    """What all transitions know of the past, in integer codes.
+
+    `transitions` holds user_id, transition_index and quarter, sorted; position i of
+    `first` and `upto` bounds the visits of that user in batches ≤ t within
+    `visit_category` (codes into `categories`, −1 = no category).
+    """
+
+    transitions: pl.DataFrame
+    categories: pl.DataFrame
+    visit_category: Ints
+    first: Ints
+    upto: Ints
+    quarter: Ints
+    category_domain: Ints
+    connected_at: Ints
+    connected: Ints
+    n_domains: int
+
+    def kernel(self) -> tuple[Ints, Ints, Ints, Ints, Ints, Ints, Ints, int]:
+        """The arrays that the compiled walks take, in their order."""
+        return (
+            self.visit_category,
+            self.first,
+            self.upto,
+            self.quarter,
+            self.category_domain,
+            self.connected_at,
+            self.connected,
+            self.n_domains,
+        )
+
+
+def history(
+    visits: pl.LazyFrame,
+    batches: pl.LazyFrame,
+    transitions: pl.LazyFrame,
+    domains: pl.LazyFrame,
+    categories: pl.DataFrame,
+) -> History:
+    """Code the past of every transition against a list of categories (columns l1, l2, all distinct).
+
+    Users without a transition are skipped. Raises `ValueError` when a visited
+    category is not in the list, a user's visits are not numbered 0, 1, 2 … or a
+    transition has no batch.
+    """
+    steps = (
+        transitions.select("user_id", "transition_index", "quarter")
+        .join(
+            batches.select(
+                "user_id",
+                pl.col("batch_index").alias("transition_index"),
+                (pl.col("first_visit") + pl.col("n_visits")).cast(pl.Int64).alias("upto"),
+            ),
+            on=["user_id", "transition_index"],
+            how="left",
+        )
+        .sort("user_id", "transition_index")
+        .collect()
+    )
+    if steps["upto"].null_count():
+        raise ValueError("a transition names a batch that is not in the table; give batches of the same shard")
+    categories = categories.select("l1", "l2").sort("l1", "l2", nulls_last=False).with_row_index("category")
+    users = steps.select(pl.col("user_id").unique(maintain_order=True)).with_row_index("user")
+    coded = (
+        visits.select("user_id", "visit_index", "l1", "l2")
+        .join(users.lazy(), on="user_id", how="inner")
+        .join(categories.lazy(), on=["l1", "l2"], how="left", nulls_equal=True)
+        .select("user", "visit_index", "category", pl.col("l2").is_not_null().alias("valid"))
+        .sort("user", "visit_index")
+        .collect()
+    )
+    if coded.select((pl.col("valid") & pl.col("category").is_null()).any()).item():
+        raise ValueError("a visit names a category that is not in the taxonomy; build the taxonomy over all shards")
+    offsets = np.searchsorted(coded["user"].to_numpy(), np.arange(users.height + 1)).astype(np.int64)
+    position = np.arange(coded.height) - offsets[coded["user"].to_numpy()]
+    if not np.array_equal(position, coded["visit_index"].to_numpy()):
+        raise ValueError("the visits of a user are not numbered 0, 1, 2 …; give whole users")
+    user_of_step = steps.join(users, on="user_id", how="left", maintain_order="left")["user"].to_numpy()
+    first = offsets[user_of_step]
+    names, tables = _domain_codes(categories, domains.collect(), steps)
+    return History(
+        transitions=steps.drop("upto"),
+        categories=categories.drop("category"),
+        visit_category=coded["category"].cast(pl.Int64).fill_null(-1).to_numpy(),
+        first=first,
+        upto=first + steps["upto"].to_numpy(),
+        quarter=tables[0],
+        category_domain=categories.join(names, on="l1", how="left", maintain_order="left")["domain"]
+        .fill_null(-1)
+        .to_numpy(),
+        connected_at=tables[1],
+        connected=tables[2],
+        n_domains=names.height,
+    )
+
+
+def _domain_codes(
+    categories: pl.DataFrame, domains: pl.DataFrame, steps: pl.DataFrame
+) -> tuple[pl.DataFrame, tuple[Ints, Ints, Ints]]:
+    """Codes of domains; the table number of every transition (−1 = none); connections by table and domain."""
+    names = (
+        pl.concat([categories["l1"], domains["l1"], domains["connected_l1"]])
+        .drop_nulls()
+        .unique()
+        .sort()
+        .rename("l1")
+        .to_frame()
+        .with_row_index("domain")
+        .with_columns(pl.col("domain").cast(pl.Int64))
+    )
+    used = domains.join(steps.select("quarter").unique(), on="quarter", how="semi")
+    quarters = used.select(pl.col("quarter").unique().sort()).with_row_index("table")
+    quarters = quarters.with_columns(pl.col("table").cast(pl.Int64))
+    rows = (
+        used.join(quarters, on="quarter")
+        .join(names, on="l1")
+        .join(names.select(pl.col("l1").alias("connected_l1"), pl.col("domain").alias("to")), on="connected_l1")
+        .with_columns((pl.col("table") * names.height + pl.col("domain")).alias("slot"))
+        .sort("slot", "to")
+    )
+    at = np.searchsorted(rows["slot"].to_numpy(), np.arange(quarters.height * names.height + 1)).astype(np.int64)
+    table = steps.join(quarters, on="quarter", how="left", maintain_order="left")["table"].fill_null(-1)
+    return names, (table.to_numpy(), at, rows["to"].to_numpy())
+
+
+def familiarity(
+    candidates: pl.DataFrame,
+    visits: pl.LazyFrame,
+    batches: pl.LazyFrame,
+    transitions: pl.LazyFrame,
+    domains: pl.LazyFrame,
+    settings: CommerceSettings,
+) -> pl.DataFrame:
+    """Add `familiarity` at t to rows (user_id, transition_index, l1, l2, …), which keep their order.
+
+    Raises `ValueError` when a row names a transition that is not in the table.
+    """
+    users = transitions.select("user_id").unique()
+    visited = visits.join(users, on="user_id", how="semi").filter(pl.col("l2").is_not_null()).select("l1", "l2")
+    categories = pl.concat([visited, candidates.lazy().select("l1", "l2")]).unique().collect()
+    past = history(visits, batches, transitions, domains, categories)
+    rows = (
+        candidates.select("user_id", "transition_index", "l1", "l2")
+        .with_row_index("row")
+        .join(
+            past.transitions.with_row_index("step").with_columns(pl.col("step").cast(pl.Int64)),
+            on=["user_id", "transition_index"],
+            how="left",
+        )
+        .join(past.categories.with_row_index("category"), on=["l1", "l2"], how="left", nulls_equal=True)
+        .select("row", "step", pl.col("category").cast(pl.Int64))
+        .sort("step", "row")
+    )
+    if rows["step"].null_count():
+        raise ValueError("a row names a transition that is not in the table; give transitions of the same shard")
+    at = np.searchsorted(rows["step"].to_numpy(), np.arange(past.transitions.height + 1)).astype(np.int64)
+    codes = _classify(at, rows["category"].to_numpy(), *past.kernel(), settings.familiar_visits)
+    labelled = rows.select("row", familiarity_column(codes)).sort("row")
+    return candidates.with_columns(labelled["familiarity"])
+
+
+def familiarity_column(codes: Bytes) -> pl.Series:
+    """Familiarity codes as the published enum."""
+    return pl.Series("familiarity", FAMILIARITIES, dtype=FAMILIARITY).gather(codes)
+
+
+@nb.njit(cache=True)
+def advance(
+    step: int,
+    at: int,
+    first: Ints,
+    upto: Ints,
+    visit_category: Ints,
+    category_domain: Ints,
+    seen: Bytes,
+    domain_visits: Ints,
+) -> int:
+    """Bring `seen` and `domain_visits` to the end of batch t; returns the next visit.
+
+    A user's transitions follow each other, so visits are added once; the state is
+    cleared when the user changes.
+    """
+    if step == 0 or first[step] != first[step - 1]:
+        seen[:] = 0
+        domain_visits[:] = 0
+        at = first[step]
+    while at < upto[step]:
+        category = visit_category[at]
+        if category >= 0:
+            seen[category] = 1
+            if category_domain[category] >= 0:
+                domain_visits[category_domain[category]] += 1
+        at += 1
+    return at
+
+
+@nb.njit(cache=True)
+def unseen_status(
+    table: int, domain_visits: Ints, connected_at: Ints, connected: Ints, familiar_visits: int, status: Bytes
+) -> None:
+    """Familiarity of an unseen category of each domain; the last place is for categories without one."""
+    n_domains = domain_visits.shape[0]
+    status[:] = UNCONNECTED
+    if table >= 0:
+        for domain in range(n_domains):
+            if domain_visits[domain] > 0:
+                slot = table * n_domains + domain
+                for i in range(connected_at[slot], connected_at[slot + 1]):
+                    status[connected[i]] = NEW
+    for domain in range(n_domains):
+        if domain_visits[domain] >= familiar_visits:
+            status[domain] = FAMILIAR
+        elif domain_visits[domain] > 0:
+            status[domain] = RELATED
+
+
+@nb.njit(cache=True)
+def _classify(
+    candidates_at: Ints,
+    candidates: Ints,
+    visit_category: Ints,
+    first: Ints,
+    upto: Ints,
+    quarter: Ints,
+    category_domain: Ints,
+    connected_at: Ints,
+    connected: Ints,
+    n_domains: int,
+    familiar_visits: int,
+) -> Bytes:
+    seen = np.zeros(category_domain.shape[0], np.int8)
+    domain_visits = np.zeros(n_domains, np.int64)
+    status = np.empty(n_domains + 1, np.int8)
+    out = np.empty(candidates.shape[0], np.int8)
+    at = 0
+    for step in range(first.shape[0]):
+        at = advance(step, at, first, upto, visit_category, category_domain, seen, domain_visits)
+        if candidates_at[step] == candidates_at[step + 1]:
+            continue
+        unseen_status(quarter[step], domain_visits, connected_at, connected, familiar_visits, status)
+        for i in range(candidates_at[step], candidates_at[step + 1]):
+            category = candidates[i]
+            out[i] = SEEN if seen[category] else status[category_domain[category]]
+    return out
