@@ -346,13 +346,21 @@ TABLES: dict[str, Table] = {
             "user_id": _USER,
             "transition_index": _TRANSITION,
             "pool": _POOL,
-            "status": Column(pl.String, "ok | short | over | invalid | failed"),
+            "status": Column(pl.String, "ok | short | over | invalid | failed | missing (no reading)"),
             "n_positives": Column(pl.Int32, "positives in the pool, |P|"),
             "n_candidates": Column(pl.Int32, "candidates in the pool"),
             "n_eligible": Column(pl.Int32, "eligible distractors (matched, history)"),
             "n_hit": Column(pl.Int32, "chosen positives"),
             "n_exposed": Column(pl.Int32, "chosen eligible distractors"),
+            "expected_hits": Column(
+                pl.Float64, "positives chosen on average over all orders of equal scores; n_hit where nothing ranks"
+            ),
             "average_precision": Column(pl.Float64, "tie-aware; null for readers that do not rank", nullable=True),
+            **{
+                f"{what}_{group}": Column(pl.Int32, f"{meaning} whose familiarity is {group}")
+                for group in FAMILIARITIES[:-1]
+                for what, meaning in (("n", "positives in the pool"), ("hit", "chosen positives"))
+            },
             "tokens": Column(pl.Int32, "tokens of the readout", "tokens"),
             "n_batches": Column(pl.Int32, "batches of the user in all (activity group)"),
         },

@@ -1,0 +1,30 @@
+"""Which runs may stand in one table."""
+
+from collections.abc import Mapping
+
+KEYS = ("dataset", "reader", "prompt", "budget", "evaluator")
+"""What must be equal: content hash of the release, the reader's fingerprint, its prompt's hash, the budget, the
+evaluator's version."""
+
+
+class UnlikeRuns(ValueError):
+    """Runs that differ in more than their method; the message names the key and both values."""
+
+
+def check_comparable(provenances: Mapping[str, Mapping[str, object]]) -> None:
+    """Refuse to rank runs together unless all of `KEYS` are stated and equal.
+
+    `provenances` maps a run (arm key) to its hashes; a reader without a prompt
+    states an empty one. Raises `UnlikeRuns`.
+    """
+    runs = sorted(provenances)
+    for key in KEYS:
+        for run in runs:
+            if key not in provenances[run]:
+                raise UnlikeRuns(f"run {run} does not state its {key}; evaluate it again with this version")
+        for run in runs[1:]:
+            first, other = provenances[runs[0]][key], provenances[run][key]
+            if first != other:
+                raise UnlikeRuns(
+                    f"runs {runs[0]} and {run} differ in {key}: {first!r} and {other!r}; not ranked together"
+                )
