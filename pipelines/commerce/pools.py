@@ -40,6 +40,7 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _M1 = np.uint64(0xBF58476D1CE4E5B9)
 _M2 = np.uint64(0x94D049BB133111EB)
 _S27, _S30, _S31 = np.uint64(27), np.uint64(30), np.uint64(31)
+_EXCLUDED = 7
 
 
 @dataclass(frozen=True)
@@ -207,19 +208,28 @@ def _mix(state: np.uint64, key: np.uint64) -> np.uint64:
 
 
 @nb.njit(cache=True)
-def _offer(hashes: Words, members: Ints, size: int, hash_: np.uint64, member: int) -> int:
-    """Keep the smallest hashes seen so far, ascending; of equal hashes the earlier offer stays first."""
-    if size < hashes.shape[0]:
-        size += 1
-    elif hash_ >= hashes[size - 1]:
-        return size
-    i = size - 1
-    while i > 0 and hashes[i - 1] > hash_:
-        hashes[i] = hashes[i - 1]
-        members[i] = members[i - 1]
-        i -= 1
-    hashes[i] = hash_
-    members[i] = member
+def _smallest(state: np.uint64, category_hash: Words, group_of: Bytes, group: int, hashes: Words, members: Ints) -> int:
+    """Fill `hashes` and `members` with the group's smallest draws, ascending; returns how many there are.
+
+    Of equal hashes the earlier category comes first.
+    """
+    wanted = hashes.shape[0]
+    size = 0
+    for category in range(group_of.shape[0]):
+        if group_of[category] != group:
+            continue
+        hash_ = _mix(state, category_hash[category])
+        if size < wanted:
+            size += 1
+        elif hash_ >= hashes[size - 1]:
+            continue
+        i = size - 1
+        while i > 0 and hashes[i - 1] > hash_:
+            hashes[i] = hashes[i - 1]
+            members[i] = members[i - 1]
+            i -= 1
+        hashes[i] = hash_
+        members[i] = category
     return size
 
 
@@ -250,8 +260,7 @@ def _draw(
     seen = np.zeros(n_categories, np.int8)
     domain_visits = np.zeros(n_domains, np.int64)
     status = np.empty(n_domains + 1, np.int8)
-    known = np.empty(n_categories, np.int8)
-    excluded_in = np.full(n_categories, -1, np.int64)
+    group_of = np.empty(n_categories, np.int8)
     n_found = np.zeros(2 * n_steps, np.int64)
     out_category = np.zeros(slot_at[-1], np.int64)
     out_role = np.zeros(slot_at[-1], np.int8)
@@ -263,9 +272,9 @@ def _draw(
             continue
         unseen_status(quarter[step], domain_visits, connected_at, connected, familiar_visits, status)
         for category in range(n_categories):
-            known[category] = SEEN if seen[category] else status[category_domain[category]]
+            group_of[category] = SEEN if seen[category] else status[category_domain[category]]
         for i in range(excluded_at[step], excluded_at[step + 1]):
-            excluded_in[excluded[i]] = step
+            group_of[excluded[i]] = _EXCLUDED
         for pool in range(2):
             n_positives = kept_at[2 * step + pool + 1] - kept_at[2 * step + pool]
             if n_positives == 0:
@@ -277,18 +286,15 @@ def _draw(
             size = np.zeros(2, np.int64)
             share = np.zeros(2, np.int64)
             state = _mix(draw_state[step], np.uint64(pool))
-            for category in range(n_categories):
-                if known[category] >> 1 == pool and excluded_in[category] != step:
-                    group = known[category] & 1
-                    size[group] = _offer(
-                        hashes[group], members[group], size[group], _mix(state, category_hash[category]), category
-                    )
+            for group in range(2):
+                size[group] = _smallest(state, category_hash, group_of, 2 * pool + group, hashes[group], members[group])
             start = slot_at[2 * step + pool]
             n = 0
             for i in range(kept_at[2 * step + pool], kept_at[2 * step + pool + 1]):
                 out_category[start + n] = kept[i]
                 out_role[start + n] = POSITIVE
-                share[known[kept[i]] & 1] += per_positive
+                known = SEEN if seen[kept[i]] else status[category_domain[kept[i]]]
+                share[known & 1] += per_positive
                 n += 1
             taken = np.minimum(share, size)
             for group in range(2):
@@ -313,12 +319,8 @@ def _draw(
             missing = n_positives + want - n
             if missing > 0:
                 # The pool's own groups are used up, so only other categories are left.
-                rest = 0
-                for category in range(n_categories):
-                    if known[category] >> 1 != pool and excluded_in[category] != step:
-                        rest = _offer(
-                            hashes[0, :missing], members[0], rest, _mix(state, category_hash[category]), category
-                        )
+                rest_of = np.where((group_of >> 1 == pool) | (group_of == _EXCLUDED), 0, 1).astype(np.int8)
+                rest = _smallest(state, category_hash, rest_of, 1, hashes[0, :missing], members[0, :missing])
                 for i in range(rest):
                     out_category[start + n] = members[0, i]
                     out_role[start + n] = RANDOM
@@ -326,7 +328,8 @@ def _draw(
             n_found[2 * step + pool] = n
             _arrange(start, n, _mix(order_state[step], np.uint64(pool)), category_hash, out_category, out_role)
             for i in range(start, start + n):
-                out_known[i] = known[out_category[i]]
+                category = out_category[i]
+                out_known[i] = SEEN if seen[category] else status[category_domain[category]]
     return n_found, out_category, out_role, out_known
 
 
