@@ -172,6 +172,8 @@ class MethodSpec:
     """Raised when the same input may give another readout; enters every fingerprint."""
     reads_nothing: bool = False
     """A control whose readout is always empty."""
+    batch_invariant: bool = False
+    """Whether the readout depends on the visits only, not on how they were cut into batches."""
     stream: Literal["own", "other_user"] = "own"
     """Whose batches the harness feeds; `other_user` is the shuffled control."""
     wall: Literal["builtin", "walled", "unwalled"] = "builtin"

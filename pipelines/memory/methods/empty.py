@@ -28,5 +28,6 @@ SPEC = MethodSpec(
     factory=Empty,
     config_model=EmptyConfig,
     version=Empty.version,
+    batch_invariant=True,
     reads_nothing=True,
 )

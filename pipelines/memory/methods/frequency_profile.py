@@ -94,4 +94,5 @@ SPEC = MethodSpec(
     factory=FrequencyProfile,
     config_model=FrequencyProfileConfig,
     version=FrequencyProfile.version,
+    batch_invariant=True,
 )

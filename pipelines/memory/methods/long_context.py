@@ -44,4 +44,5 @@ SPEC = MethodSpec(
     factory=LongContext,
     config_model=LongContextConfig,
     version=LongContext.version,
+    batch_invariant=True,
 )

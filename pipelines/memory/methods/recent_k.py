@@ -33,4 +33,5 @@ SPEC = MethodSpec(
     factory=RecentK,
     config_model=RecentKConfig,
     version=RecentK.version,
+    batch_invariant=True,
 )

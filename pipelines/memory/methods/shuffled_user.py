@@ -22,5 +22,6 @@ SPEC = MethodSpec(
     factory=ShuffledUser,
     config_model=FrequencyProfileConfig,
     version=ShuffledUser.version,
+    batch_invariant=True,
     stream="other_user",
 )

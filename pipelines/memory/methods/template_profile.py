@@ -32,7 +32,7 @@ class TemplateProfile(JsonMemory):
         self.state["recent"] = {}
         for column in _STRONG:
             touched = {name for name, n in zip(named, visits[column].to_list(), strict=True) if n and name}
-            self.state["recent"][ACTIONS[column]] = sorted(touched)
+            self.state["recent"][column] = sorted(touched)
 
     def _add(self, kind: str, names: list[str]) -> None:
         counts = self.state.setdefault(kind, {})
@@ -47,8 +47,9 @@ class TemplateProfile(JsonMemory):
         lines = [f"A brand of this user is {name}." for name, _ in self._ranked("brands")[: self.config.max_brands]]
         ranked = self._ranked("categories")
         order = {name: place for place, (name, _) in enumerate(ranked)}
-        for word, names in self.state["recent"].items():
-            lines += [f"Lately this user {word}: {name}." for name in sorted(names, key=order.__getitem__)]
+        for column in _STRONG:
+            touched = sorted(self.state["recent"][column], key=order.__getitem__)
+            lines += [f"Lately this user {ACTIONS[column]}: {name}." for name in touched]
         lines += [f"This user {self._how(n)} {name}." for name, n in ranked]
         return fit(lines, budget, self.tokens)
 
