@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from pipelines.evaluation import intervals
-from pipelines.evaluation.leaderboard import boards
+from pipelines.evaluation.leaderboard import DECIMALS, boards
 from pipelines.evaluation.readers import UNIT
 from pipelines.evaluation.scores import CHANCE, ORACLE
 
@@ -42,7 +42,9 @@ def differences(units: pl.DataFrame, seed: int = 0) -> pl.DataFrame:
         for key, board in boards(units)
         for pool, part in _contenders(board).partition_by("pool", as_dict=True, maintain_order=True).items()
     ]
-    return pl.concat([pl.DataFrame(schema=SCHEMA), *tables]).with_columns(pl.col(pl.Float64).fill_nan(None))
+    return pl.concat([pl.DataFrame(schema=SCHEMA), *tables]).with_columns(
+        pl.col(pl.Float64).fill_nan(None).round(DECIMALS)
+    )
 
 
 def _contenders(board: pl.DataFrame) -> pl.DataFrame:

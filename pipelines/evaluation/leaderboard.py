@@ -18,6 +18,7 @@ from pipelines.schema import POOLS
 BOARD = ["reader", "budget"]
 CONTROLS = ("empty", "recent_k", "shuffled_user")
 EMPTY = "empty"
+DECIMALS = 9
 _GROUP = ["pool", "group_kind", "group"]
 _SUMS = ("positives", "hit", "expected", "exposed", "exposable", "ap", "ap_units", "chance", "units", "exposure_units")
 
@@ -78,7 +79,8 @@ def leaderboard(units: pl.DataFrame, differences: pl.DataFrame, seed: int = 0) -
         raise ValueError("no units to rank: no pool of the frozen set belongs to the sampled users")
     rows = [row for key, frame in boards(units) for row in _board(key, frame, differences, seed)]
     board = pl.DataFrame(rows, schema=SCHEMA, orient="row")
-    return _flagged(board.with_columns(pl.col(pl.Float64).fill_nan(None)))
+    # Twelfth digits may differ between matrix libraries; published ones do not.
+    return _flagged(board.with_columns(pl.col(pl.Float64).fill_nan(None).round(DECIMALS)))
 
 
 def boards(units: pl.DataFrame) -> Iterator[tuple[tuple[str, int], pl.DataFrame]]:
@@ -87,7 +89,9 @@ def boards(units: pl.DataFrame) -> Iterator[tuple[tuple[str, int], pl.DataFrame]
     Hits become real numbers, because chance hits on average. See `leaderboard` for errors.
     """
     numbers = [name for name in units.columns if name.startswith("hit_")] + ["n_hit", "n_exposed"]
-    real = units.with_columns(pl.col(numbers).cast(pl.Float64), pl.col("pool").cast(pl.String))
+    real = units.sort("method", *BOARD, *UNIT).with_columns(
+        pl.col(numbers).cast(pl.Float64), pl.col("pool").cast(pl.String)
+    )
     aside = real.filter(pl.col("method").is_in(SCORING_SIDE))
     arms = real.filter(~pl.col("method").is_in(SCORING_SIDE))
     for key in (arms if arms.height else aside).select(BOARD).unique().sort(BOARD).iter_rows():
@@ -133,7 +137,7 @@ def _board(
     key: tuple[str, int], units: pl.DataFrame, differences: pl.DataFrame, seed: int
 ) -> Iterator[tuple[object, ...]]:
     measured = _measured(units)
-    sums = measured.group_by(*_GROUP, "place", "method", "user_id").agg(
+    sums = measured.group_by(*_GROUP, "place", "method", "user_id", maintain_order=True).agg(
         pl.col(*_SUMS, *STATUSES, "tokens", "answered_positives").sum(), pl.col("read").sum()
     )
     kinds = {"all": 0, "familiarity": 1, "activity": 2, "activity_fixed": 3}
