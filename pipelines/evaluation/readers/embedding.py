@@ -1,6 +1,6 @@
 """Reader `embedding`: a candidate's score is its best cosine match among the readout's lines (ours).
 
-The cosines are computed in integers: unit vectors are set on a grid of 2⁻²⁰, on
+The cosines are computed in integers: unit vectors are set on a grid of 2⁻²⁴, on
 which every product and partial sum is exact in double precision, so that no
 matrix library, thread count or batch shape can change a digit.
 """
@@ -14,7 +14,7 @@ import polars as pl
 from pipelines.evaluation.readers import UNIT, candidates, lines, offsets, readings_from_scores, words
 from pipelines.hashing import digest
 
-_GRID = float(1 << 20)
+_GRID = float(1 << 24)
 
 
 class Embedder(Protocol):

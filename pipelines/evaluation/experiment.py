@@ -1,0 +1,220 @@
+"""Experiments: which methods, readers and budgets are compared, on which users.
+
+An **arm** is one cell: method (with its configuration) × reader × budget. Arms
+that share a memory, or a readout, carry the same fingerprint for it.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Annotated, Any, Literal
+
+import polars as pl
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+
+from pipelines.hashing import digest_json, key64_column, mix64
+
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_]*$", max_length=40)]
+Value = str | int | float | bool
+
+
+class BadExperiment(ValueError):
+    """An experiment file that cannot be used; the message names file, line, field and reason."""
+
+
+class Experiment(BaseModel):
+    """One experiment file."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: Name = Field(description="name in arm keys and reports")
+    release: str | None = Field(default=None, description="content hash, or its prefix; by default the newest")
+    methods: dict[Name, list[dict[str, Value]]] = Field(
+        min_length=1, description="method → the configurations to run it with; [{}] is its defaults"
+    )
+    readers: list[Name] = Field(default=["embedding"], min_length=1, description="task readers")
+    budgets: list[Annotated[int, Field(ge=1)]] = Field(
+        default=[600], min_length=1, description="readout budgets, tokens"
+    )
+    users: Annotated[int, Field(ge=1)] | Literal["all"] = Field(
+        default="all", description="size of the keyed sample of users, or all"
+    )
+    seed: int = Field(default=20261, ge=0, description="seed of the sample, of intervals and of methods that draw")
+
+    @model_validator(mode="after")
+    def _distinct(self) -> "Experiment":
+        for what in ("readers", "budgets"):
+            values = getattr(self, what)
+            if len(set(values)) < len(values):
+                raise ValueError(f"{what} holds a value twice")
+        labels = [label for label, *_ in self._configured()]
+        if twice := sorted({label for label in labels if labels.count(label) > 1}):
+            raise ValueError(f"methods: two configurations read the same: {', '.join(twice)}")
+        if empty := sorted(name for name, configs in self.methods.items() if not configs):
+            raise ValueError(f"methods: {', '.join(empty)} has no configuration; write [{{}}] for its defaults")
+        return self
+
+    def _configured(self) -> Iterator[tuple[str, str, dict[str, Value]]]:
+        for name, configs in self.methods.items():
+            for config in configs:
+                yield _label(name, config), name, config
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One cell of an experiment; fingerprints are hex text.
+
+    `key` is the Dagster partition key and `label` the method's name in tables
+    (with its configuration unless default).
+    """
+
+    key: str
+    experiment: str
+    release: str
+    label: str
+    method: str
+    config: dict[str, Value]
+    reader: str
+    budget: int
+    memory: str
+    """Fingerprint of the memory: release, method, configuration, users, seed."""
+    readout: str
+    """Fingerprint of the readouts: memory and budget."""
+    fingerprint: str
+    """Fingerprint of the readings: readouts and the reader's name."""
+
+
+def arms(experiment: Experiment, release: str) -> list[Arm]:
+    """Every arm of an experiment on a release (its content hash), in the order of the file."""
+    out = []
+    for label, method, config in experiment._configured():
+        memory = digest_json(
+            {
+                "release": release,
+                "method": method,
+                "config": config,
+                "users": experiment.users,
+                "seed": experiment.seed,
+            }
+        )
+        for budget in experiment.budgets:
+            readout = digest_json({"memory": memory, "budget": budget})
+            for reader in experiment.readers:
+                out.append(
+                    Arm(
+                        key="~".join([experiment.name, label, reader, str(budget)]),
+                        experiment=experiment.name,
+                        release=release,
+                        label=label,
+                        method=method,
+                        config=config,
+                        reader=reader,
+                        budget=budget,
+                        memory=memory,
+                        readout=readout,
+                        fingerprint=digest_json({"readout": readout, "reader": reader}),
+                    )
+                )
+    return out
+
+
+def sample_users(users: pl.Series, experiment: Experiment) -> pl.Series:
+    """The users that an experiment evaluates, sorted: those of the smallest keyed hashes, or all.
+
+    A larger sample contains every smaller one of the same seed.
+    """
+    distinct = users.unique().sort()
+    if experiment.users == "all" or experiment.users >= len(distinct):
+        return distinct
+    drawn = pl.Series("drawn", mix64(experiment.seed, key64_column(distinct, "sample").to_numpy()))
+    order = pl.DataFrame({"user_id": distinct, "drawn": drawn}).sort("drawn", "user_id")
+    return order["user_id"].head(experiment.users).sort().rename(users.name)
+
+
+def parse(text: str, file: str) -> Experiment:
+    """An experiment from YAML text; `file` is named in errors.
+
+    Raises `BadExperiment` for broken YAML, a key given twice, an unknown or
+    missing field, or a value out of range.
+    """
+    try:
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+        if root is None:
+            raise BadExperiment(f"{file}: is empty; an experiment needs at least name and methods")
+        _refuse_repeats(root, file)
+        value = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f", line {mark.line + 1}" if mark else ""
+        raise BadExperiment(f"{file}{line}: not YAML: {getattr(error, 'problem', None) or error}") from error
+    try:
+        return Experiment.model_validate(value)
+    except ValidationError as error:
+        raise BadExperiment("\n".join(_explain(problem, root, file) for problem in error.errors())) from error
+
+
+def _refuse_repeats(node: yaml.Node, file: str) -> None:
+    if isinstance(node, yaml.MappingNode):
+        seen: set[str] = set()
+        for key, child in node.value:
+            if key.value in seen:
+                raise BadExperiment(f"{file}, line {key.start_mark.line + 1}: {key.value} is given twice")
+            seen.add(key.value)
+            _refuse_repeats(child, file)
+    elif isinstance(node, yaml.SequenceNode):
+        for child in node.value:
+            _refuse_repeats(child, file)
+
+
+def _explain(problem: Any, root: yaml.Node, file: str) -> str:
+    node, steps = root, []
+    path = problem["loc"]
+    for step, following in zip_longest(path, path[1:]):
+        if isinstance(node, yaml.MappingNode):
+            found = next((pair for pair in node.value if pair[0].value == str(step)), None)
+            if found is None:
+                steps += [str(step)] if problem["type"] == "missing" else []
+                break
+            node = found[0] if following == "[key]" else found[1]
+        elif isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
+            node = node.value[step]
+        else:
+            break
+        steps.append(str(step))
+    where = f"{'.'.join(steps)}: " if steps else ""
+    message = str(problem["msg"]).removeprefix("Value error, ")
+    return f"{file}, line {node.start_mark.line + 1}: {where}{message}"
+
+
+def _label(method: str, config: dict[str, Value]) -> str:
+    """`recent_k`, or `recent_k-k5` with a configuration; long or strange ones end in a hash."""
+    if not config:
+        return method
+    text = "-".join(f"{name}{config[name]}" for name in sorted(config))
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "_", text)
+    if plain == text and len(plain) <= 40:
+        return f"{method}-{plain}"
+    return f"{method}-{plain[:30]}-{digest_json(config, size=4)}"
+
+
+DEMO = Experiment(
+    name="demo",
+    methods={
+        name: [{}]
+        for name in (
+            "empty",
+            "recent_k",
+            "shuffled_user",
+            "long_context",
+            "frequency_profile",
+            "template_profile",
+            "rag_bm25",
+        )
+    },
+    readers=["embedding"],
+    budgets=[600],
+    users=200,
+)
+"""The experiment of `make demo`."""
