@@ -1,0 +1,159 @@
+"""Jobs, schedules and sensors: what starts by itself and what a person launches."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+
+import dagster as dg
+import yaml
+from dagster._core.definitions.assets.graph.base_asset_graph import BaseAssetGraph
+
+from assets.launching import launch_release, name_release
+from assets.partitions import ARM_SHARDS, DROPS, EXPERIMENTS, RELEASE_SHARDS, RELEASES
+from pipelines.commerce.settings import CommerceSettings
+from pipelines.commerce.sources import SOURCES
+from pipelines.hashing import digest_json
+from resources.drops import Drop
+from resources.home import Home, open_home
+from resources.inbox import look
+from resources.release_spec import ReleaseSpec, release_of
+from resources.store import NotPublished
+
+DROPS_PER_LOOK = 20
+"""Bounds the hashing in one look: a sensor has 60 s."""
+
+
+def _on(name: str, partitions: dg.PartitionsDefinition[str], *assets: str, description: str):  # type: ignore[no-untyped-def]
+    return dg.define_asset_job(
+        name, dg.AssetSelection.assets(*assets), partitions_def=partitions, description=description
+    )
+
+
+ingest = _on("ingest", DROPS, "events", description="Read one drop into events and rejects.")
+trajectories = _on(
+    "trajectories",
+    RELEASE_SHARDS,
+    *("visits", "batches", "cohort", "transitions"),
+    description="Rebuild one shard of a release from its drops up to its transitions.",
+)
+relations = _on(
+    "relations",
+    RELEASES,
+    *("taxonomy", "domains", "popularity"),
+    description="Build the tables that all users of a release share.",
+)
+labels = _on("labels", RELEASE_SHARDS, "positives", "pools", description="Label one shard and draw its pools.")
+freeze = _on("freeze", RELEASES, "funnel", "release", description="Freeze a release: funnel, card, manifest.")
+readings = _on(
+    "readings",
+    ARM_SHARDS,
+    *("readouts", "readings", "units"),
+    description="Build one shard's memories of an arm, read them, score the readings.",
+)
+board = _on("board", EXPERIMENTS, "leaderboard", "report", description="Leaderboard and report of an experiment.")
+JOBS = [ingest, trajectories, relations, labels, freeze, readings, board]
+
+
+@dg.sensor(
+    target=dg.AssetSelection.assets("events"),
+    minimum_interval_seconds=10,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Watches <home>/inbox/<source>/ for complete drops and reads each of them once.",
+)
+def drops(context: dg.SensorEvaluationContext) -> dg.SensorResult:
+    """Add a partition and request a run for every drop that is complete and was not seen before."""
+    home = open_home()
+    memory = {path: tuple(stamp) for path, stamp in json.loads(context.cursor or "{}").items()}
+    seen = look(home.settings.inbox, home.register, [*SOURCES, "mapping"], memory, DROPS_PER_LOOK)
+    for problem in seen.problems:
+        context.log.warning(problem)
+    for path in seen.changed:
+        context.log.warning(f"{path}: its content changed under the same name; it is read as a new drop")
+    for path, reason in seen.waiting.items():
+        context.log.info(f"{path}: {reason}")
+    for drop in seen.ready:
+        if context.instance.has_dynamic_partition("drop", drop.id):
+            context.log.info(f"{', '.join(file.path for file in drop.files)}: the content of drop {drop.id}, known")
+    return dg.SensorResult(
+        # The run key is the content: the same bytes are never read twice, whatever became of the cursor.
+        run_requests=[dg.RunRequest(partition_key=drop.id, run_key=drop.id) for drop in seen.ready],
+        dynamic_partitions_requests=[DROPS.build_add_request([drop.id for drop in seen.ready])],
+        cursor=json.dumps(seen.memory),
+    )
+
+
+def home_settings_of(home: Home) -> CommerceSettings:
+    """Thresholds of releases that start by themselves: `<home>/commerce.yaml`, else the defaults."""
+    path = home.folder / "commerce.yaml"
+    return (
+        CommerceSettings(**(yaml.safe_load(path.read_text(encoding="utf-8")) or {}))
+        if path.is_file()
+        else (CommerceSettings())
+    )
+
+
+def waiting_releases(home: Home) -> Iterator[ReleaseSpec]:
+    """A release over all readable drops of each source, unless one was named for exactly these already."""
+    groups: dict[tuple[str, str], list[Drop]] = defaultdict(list)
+    for drop in home.register:
+        try:
+            home.store.require("events", {"drop": drop.id})
+        except NotPublished:
+            continue  # unreadable or still in flight: the others go on without it
+        groups[drop.source, digest_json(dict(drop.mapping))].append(drop)
+    for _, group in sorted(groups.items()):
+        spec = release_of(group, home_settings_of(home))
+        try:
+            home.store.document(f"specs/release/{spec.key}.json")
+        except NotPublished:
+            yield spec
+
+
+def _reading(context: dg.SensorEvaluationContext) -> bool:
+    active = dg.RunsFilter(
+        job_name=None, statuses=[dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED]
+    )
+    return any(
+        dg.AssetKey("events") in (run.asset_selection or ()) for run in context.instance.get_runs(filters=active)
+    )
+
+
+def _graph(context: dg.SensorEvaluationContext | dg.ScheduleEvaluationContext) -> BaseAssetGraph:  # type: ignore[type-arg]
+    assert context.repository_def is not None
+    return context.repository_def.asset_graph
+
+
+def _freeze_waiting(context: dg.SensorEvaluationContext | dg.ScheduleEvaluationContext) -> list[str]:
+    home = open_home()
+    launched = []
+    for spec in list(waiting_releases(home)):
+        key = name_release(context.instance, home, spec)
+        launch_release(context.instance, _graph(context), key)
+        launched.append(key)
+    return launched
+
+
+@dg.sensor(
+    minimum_interval_seconds=20,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Builds a new release as one backfill whenever the readable drops changed and none is being read.",
+)
+def releases(context: dg.SensorEvaluationContext) -> dg.SkipReason:
+    """Launch the release over the drops that are there now."""
+    if _reading(context):
+        return dg.SkipReason("a drop is being read")
+    launched = _freeze_waiting(context)
+    return dg.SkipReason(f"launched {', '.join(launched)} as backfills" if launched else "the drops did not change")
+
+
+@dg.schedule(
+    cron_schedule="0 2 * * *",
+    execution_timezone="UTC",
+    job=freeze,
+    default_status=dg.DefaultScheduleStatus.RUNNING,
+    description="Every night at 02:00 UTC: freeze a new release when the drops changed, as one backfill.",
+)
+def nightly(context: dg.ScheduleEvaluationContext) -> dg.SkipReason:
+    """A schedule cannot launch a backfill by its result, so it requests one from the instance."""
+    launched = _freeze_waiting(context)
+    return dg.SkipReason(f"launched {', '.join(launched)} as backfills" if launched else "the drops did not change")

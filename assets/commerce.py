@@ -1,0 +1,174 @@
+"""Commerce track: raw log drops → visits, batches, transitions, labels, pools."""
+
+from collections.abc import Iterator
+
+import dagster as dg
+from expectations.checks import check_specs
+from pipelines.commerce.events import read_drop
+
+from assets.inputs import domain_hashes, mapping_of, vocabulary_hash
+from assets.partitions import DROPS, RELEASE_SHARDS, RELEASES
+from assets.publishing import Made, Result, publish
+from assets.steps import OWNERS, Given, release_step
+from pipelines.commerce.batches import batches as make_batches
+from pipelines.commerce.cohort import cohort as make_cohort
+from pipelines.commerce.domains import domains as make_domains
+from pipelines.commerce.pools import pools as make_pools
+from pipelines.commerce.popularity import popularity as make_popularity
+from pipelines.commerce.positives import positives as make_positives
+from pipelines.commerce.settings import CommerceSettings
+from pipelines.commerce.signals import signals as make_signals
+from pipelines.commerce.taxonomy import category_names
+from pipelines.commerce.taxonomy import taxonomy as make_taxonomy
+from pipelines.commerce.transitions import transitions as make_transitions
+from pipelines.commerce.visits import visits as make_visits
+from pipelines.hashing import frame_hash
+from resources.walls import InputStore
+
+
+def _modules(*names: str) -> tuple[str, ...]:
+    return tuple(f"pipelines.commerce.{name}" for name in names)
+
+
+READING = _modules("events", "mapping", "sources", "reading", "reading_delimited", "reading_json", "reading_parquet")
+LABELLING = _modules("positives", "signals", "familiarity")
+
+
+@dg.asset(
+    partitions_def=DROPS,
+    check_specs=check_specs("events", ["events", "rejects"], DROPS),
+    pool="read",
+    group_name="commerce",
+    kinds={"polars", "parquet"},
+    owners=["team:trailbench"],
+)
+def events(context: dg.AssetExecutionContext, store: InputStore) -> Iterator[Result]:
+    """One drop of raw log files in the vocabulary of events; what could not be read is in `rejects`."""
+    drop = store.register.require(context.partition_key)
+
+    def make() -> Made:
+        read = read_drop(drop.verify(), mapping_of(drop.source, drop.mapping))
+        facts = {"counts": dict(read.counts), "warnings": list(read.warnings), "source": drop.source}
+        return Made({"events": read.events, "rejects": read.rejects}, extra=facts, metadata=dict(read.counts))
+
+    yield from publish(
+        context,
+        {"store": store.catalog},
+        ["events", "rejects"],
+        inputs={"drop": drop.id},
+        code=READING,
+        settings=CommerceSettings(),
+        make=make,
+    )
+
+
+OWNERS["events"] = OWNERS["rejects"] = events
+
+
+@release_step(
+    RELEASE_SHARDS,
+    tables=("visits", "category_names"),
+    reads=("events",),
+    thresholds=("visit_gap_minutes",),
+    code=_modules("visits", "codes", "events", "taxonomy"),
+)
+def visits(given: Given) -> Made:
+    """Consecutive events of a user on one item, at most 30 minutes apart, over all drops of the release."""
+    merged = given["events"]
+    actions = dict(merged.group_by("action").len().sort("action").iter_rows())
+    frames = {
+        "visits": make_visits(merged.lazy(), given.settings),
+        "category_names": category_names(merged.lazy()),
+    }
+    return Made(frames, extra={"actions": {str(action): count for action, count in actions.items()}})
+
+
+@release_step(
+    RELEASE_SHARDS,
+    reads=("visits",),
+    thresholds=("batch_visits", "batch_days", "batch_gap_minutes"),
+    code=_modules("batches"),
+)
+def batches(given: Given) -> Made:
+    """Consecutive visits, closed at the first pause over 15 minutes after 50 visits or 120 days."""
+    rows = given["visits"]
+    return Made({"batches": make_batches(rows, given.settings)}, companions={"visits": rows})
+
+
+@release_step(
+    RELEASE_SHARDS,
+    reads=("events", "visits", "batches"),
+    thresholds=("cohort_visits",),
+    code=_modules("cohort", "events"),
+)
+def cohort(given: Given) -> Made:
+    """Every user with its counts, and why it is not in the benchmark."""
+    read = {"visits": given["visits"], "batches": given["batches"]}
+    return Made({"cohort": make_cohort(given.lazy("events"), **read, settings=given.settings)}, companions=read)
+
+
+@release_step(RELEASE_SHARDS, reads=("batches", "cohort"), code=_modules("transitions"))
+def transitions(given: Given) -> Made:
+    """History → outcome: one row a pair of consecutive batches of a cohort user."""
+    read = {"batches": given["batches"], "cohort": given["cohort"]}
+    return Made({"transitions": make_transitions(**read)}, companions=read)
+
+
+@release_step(RELEASES, reads=("category_names",), code=_modules("taxonomy"))
+def taxonomy(given: Given) -> Made:
+    """The catalogue of categories with their most frequent spelling."""
+    return Made({"taxonomy": make_taxonomy(given.lazy("category_names"))})
+
+
+@release_step(RELEASES, reads=("visits", "batches"), thresholds=("connected_domains",), code=_modules("domains"))
+def domains(given: Given) -> Made:
+    """Which domains are connected, one table a quarter, from visits that ended before it."""
+    made = make_domains(given.lazy("visits"), given.lazy("batches"), given.settings)
+    tables = made.partition_by("quarter", as_dict=True)
+    return Made({"domains": made}, extra={"quarters": {str(key[0]): frame_hash(rows) for key, rows in tables.items()}})
+
+
+@release_step(RELEASES, reads=("visits",), tables=("popularity",), code=_modules("popularity"))
+def popularity(given: Given) -> Made:
+    """Visits of all users to every category before each quarter; a baseline of the scoring side."""
+    return Made({"popularity": make_popularity(given.lazy("visits"))})
+
+
+@release_step(
+    RELEASE_SHARDS,
+    reads=("visits", "batches", "transitions", "domains"),
+    hashes={"domains": domain_hashes},
+    thresholds=(
+        "deep_browse_events",
+        "deep_browse_seconds",
+        "deep_browse_visits",
+        "familiar_visits",
+        "max_positives",
+        "seed",
+    ),
+    code=LABELLING,
+)
+def positives(given: Given) -> Made:
+    """What the user strongly signalled in batch t+1, how familiar it was at t, and which pool asks for it."""
+    read = {name: given[name] for name in ("visits", "batches", "transitions")}
+    strong = make_signals(**read, settings=given.settings)
+    past = {name: given.lazy(name) for name in (*read, "domains")}
+    made = make_positives(strong, **past, settings=given.settings)
+    return Made({"positives": made}, companions=past)
+
+
+@release_step(
+    RELEASE_SHARDS,
+    tables=("pools", "pool_gold", "pool_counts"),
+    reads=("visits", "batches", "transitions", "domains", "taxonomy", "positives"),
+    hashes={"domains": domain_hashes, "taxonomy": vocabulary_hash},
+    thresholds=("familiar_visits", "distractors_per_positive", "seed"),
+    code=(*_modules("pools"), *LABELLING),
+)
+def pools(given: Given) -> Made:
+    """What a reader will be shown, and apart from it the role of every candidate."""
+    past = {name: given.lazy(name) for name in ("visits", "batches", "transitions", "domains")}
+    asked, vocabulary = given["positives"], given["taxonomy"]
+    made = make_pools(asked, **past, taxonomy=vocabulary, settings=given.settings)
+    frames = {"pools": made.pools, "pool_gold": made.pool_gold, "pool_counts": made.pool_counts}
+    return Made(frames, companions={**past, "positives": asked, "taxonomy": vocabulary})

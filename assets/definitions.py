@@ -1,0 +1,16 @@
+"""Composition of the DAG; `workspace.yaml` points here."""
+
+import dagster as dg
+
+from assets import automation, commerce, evaluation, freezing
+from resources.walls import GoldStore, InputStore
+
+defs = dg.Definitions(
+    assets=dg.load_assets_from_modules([commerce, freezing, evaluation]),
+    jobs=automation.JOBS,
+    sensors=[automation.drops, automation.releases],
+    schedules=[automation.nightly],
+    resources={"store": InputStore(), "gold": GoldStore()},
+    # Importing costs seconds and a step tenths of one, so steps share the process of their run.
+    executor=dg.in_process_executor,
+)

@@ -1,0 +1,76 @@
+"""What the UI shows beside a materialisation: counts, schema, sample, hashes."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import dagster as dg
+import polars as pl
+
+from pipelines.hashing import digest_json
+from pipelines.schema import TABLES
+from resources.catalog import Catalog
+from resources.store import Published
+
+SAMPLE_ROWS = 8
+
+
+def column_schema(table: str) -> dg.TableSchema:
+    """Columns of a table with type and meaning."""
+    return dg.TableSchema(
+        columns=[
+            dg.TableColumn(
+                name=name,
+                type=str(column.dtype),
+                description=column.meaning + (f" [{column.unit}]" if column.unit else ""),
+                constraints=dg.TableColumnConstraints(nullable=column.nullable),
+            )
+            for name, column in TABLES[table].columns.items()
+        ]
+    )
+
+
+def table_metadata(
+    published: Mapping[str, Published], walls: Mapping[str, Catalog], reused: bool, fingerprint: str
+) -> dict[str, Any]:
+    """Metadata of one asset: the first table under the names that the UI knows, all tables by name."""
+    first = next(iter(published))
+    metadata: dict[str, Any] = {
+        "dagster/partition_row_count": published[first].rows,
+        "dagster/column_schema": column_schema(first),
+        "dagster/table_name": first,
+        "reused": reused,
+        "fingerprint": fingerprint,
+        "content": digest_json([one.extra.get("buckets") or one.extra.get("hash") for one in published.values()]),
+    }
+    for table, one in published.items():
+        metadata[f"{table} rows"] = one.rows
+        metadata[f"{table} bytes"] = one.bytes
+        metadata[f"{table} file"] = dg.MetadataValue.path(walls[table].store.location(one))
+        metadata[f"{table} sample"] = dg.MetadataValue.md(
+            markdown(walls[table].scan_published([one]).head(SAMPLE_ROWS))
+        )
+    return metadata
+
+
+def markdown(rows: pl.LazyFrame | pl.DataFrame) -> str:
+    """A Markdown table in which hostile text stays text."""
+    frame = rows.lazy().collect()
+    lines = [" | ".join(frame.columns), " | ".join("---" for _ in frame.columns)]
+    lines += [" | ".join(_cell(value) for value in row) for row in frame.iter_rows()]
+    return "\n".join(f"| {line} |" for line in lines)
+
+
+def _cell(value: object) -> str:
+    text = "" if value is None else str(value)
+    text = "".join(char if char.isprintable() else "�" for char in text[:200])
+    for mark, safe in (
+        ("&", "&amp;"),
+        ("<", "&lt;"),
+        (">", "&gt;"),
+        ("|", "\\|"),
+        ("`", "\\`"),
+        ("[", "\\["),
+        ("*", "\\*"),
+    ):
+        text = text.replace(mark, safe)
+    return text

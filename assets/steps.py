@@ -1,0 +1,138 @@
+"""The shape that all release tables share: read tables → call the domain → audit → publish."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import dagster as dg
+import polars as pl
+from expectations.checks import check_specs
+
+from assets.inputs import content, shard_event_hashes, shard_events, whole
+from assets.partitions import RELEASE_SHARDS, RELEASES, any_of, axes_of
+from assets.publishing import Made, Result, publish
+from pipelines.commerce.settings import CommerceSettings
+from pipelines.schema import TABLES
+from resources.catalog import Catalog
+from resources.release_spec import ReleaseSpec
+from resources.store import Published
+from resources.walls import InputStore
+
+OWNERS: dict[str, dg.AssetsDefinition] = {}
+"""Table → the asset that publishes it."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """The tables of a release that a step reads, for its shard or, in a step over the release, for all of them."""
+
+    store: InputStore
+    catalogs: Mapping[str, Catalog]
+    axes: Mapping[str, str]
+
+    @cached_property
+    def spec(self) -> ReleaseSpec:
+        """What the release is made of."""
+        return self.store.release(self.axes["release"])
+
+    @property
+    def settings(self) -> CommerceSettings:
+        """Thresholds of the release."""
+        return self.spec.settings
+
+    def published(self, table: str) -> list[Published]:
+        """The partitions behind a table; one, unless the step reads all shards of it."""
+        catalog = self.catalogs[TABLES[table].wall]
+        release = {"release": self.axes["release"]}
+        if OWNERS[table].partitions_def == RELEASES:
+            return [catalog.require(table, release)]
+        if "shard" in self.axes:
+            return [catalog.require(table, self.axes)]
+        return catalog.all(table, release, self.store.shards)
+
+    def lazy(self, table: str) -> pl.LazyFrame:
+        """Rows of a table; `events` are those of the shard's users over all drops, re-sent rows once."""
+        if table == "events":
+            return shard_events(self.store.catalog, self.spec, self.axes["shard"], self.store.shards)
+        return self.catalogs[TABLES[table].wall].scan_published(self.published(table))
+
+    def __getitem__(self, table: str) -> pl.DataFrame:
+        return self.lazy(table).collect()
+
+    def content(self, table: str) -> Any:
+        """What of a table enters the fingerprint: the logical hashes of its rows."""
+        if table == "events":
+            return shard_event_hashes(self.store.catalog, self.spec, self.axes["shard"], self.store.shards)
+        found = self.published(table)
+        if len(found) == 1:
+            return content(found[0])
+        by_user = "user_id" in TABLES[table].columns
+        return whole(table, found) if by_user else sorted(str(content(one)) for one in found)
+
+
+Compute = Callable[[Given], Made]
+
+
+def release_step(
+    partitions: dg.PartitionsDefinition[str],
+    *,
+    reads: Sequence[str],
+    code: Sequence[str],
+    tables: Sequence[str] = (),
+    thresholds: Sequence[str] = (),
+    hashes: Mapping[str, Callable[[Given], Any]] | None = None,
+) -> Callable[[Compute], dg.AssetsDefinition]:
+    """Make an asset of a function from `Given` to `Made`; its name and docstring are the asset's.
+
+    `tables` are what it publishes (its own name unless given), `reads` the tables it needs,
+    `code` the domain modules and `thresholds` the settings that its result depends on.
+    `hashes` narrows what of a table enters the fingerprint. The gold store is handed over
+    only when a table read or published lies there.
+    """
+
+    def build(compute: Compute) -> dg.AssetsDefinition:
+        name = compute.__name__
+        published = list(tables) or [name]
+        walls = {"store"} | {TABLES[table].wall for table in (*published, *reads)}
+
+        @dg.asset(
+            name=name,
+            description=compute.__doc__,
+            partitions_def=partitions,
+            deps=_dependencies(reads),
+            check_specs=check_specs(name, published, partitions),
+            required_resource_keys=walls,
+            code_version=None,
+            group_name="commerce",
+            kinds={"polars", "parquet"},
+            owners=["team:trailbench"],
+        )
+        def asset(context: dg.AssetExecutionContext) -> Iterator[Result]:
+            catalogs = {wall: getattr(context.resources, wall).catalog for wall in walls}
+            given = Given(context.resources.store, catalogs, axes_of(context))
+            inputs = {table: (hashes or {}).get(table, _content_of(table))(given) for table in reads}
+            inputs["settings"] = given.settings.model_dump(include=set(thresholds))
+            yield from publish(
+                context,
+                catalogs,
+                published,
+                inputs=inputs,
+                code=code,
+                settings=given.settings,
+                make=lambda: compute(given),
+            )
+
+        OWNERS.update(dict.fromkeys(published, asset))
+        return asset
+
+    return build
+
+
+def _content_of(table: str) -> Callable[[Given], Any]:
+    return lambda given: given.content(table)
+
+
+def _dependencies(reads: Sequence[str]) -> list[Any]:
+    owners = dict.fromkeys(OWNERS[table] for table in reads)
+    return [any_of(owner) if owner.partitions_def not in (RELEASE_SHARDS, RELEASES) else owner for owner in owners]

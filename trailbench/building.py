@@ -1,0 +1,91 @@
+"""`trailbench build`: from paths to a frozen release, through the jobs of the DAG."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+from assets.inputs import mapping_of
+from assets.launching import name_release
+from pipelines.commerce.drop_files import tell_apart
+from pipelines.commerce.reading import SourceError
+from pipelines.commerce.settings import CommerceSettings
+from resources.drops import Drop, expand
+from resources.home import Home
+from resources.release_spec import ReleaseSpec, release_of
+from trailbench.running import Progress, RunFailed, run_job
+
+
+def register_paths(
+    home: Home, source: str, paths: Sequence[Path], mapping: Mapping[str, Any], skip_unreadable: bool = False
+) -> tuple[list[Drop], dict[str, str]]:
+    """One drop for every path, a folder being one drop; look-up files among the paths belong to each of them.
+
+    So a log and its re-sent copy, named together, are two drops of the same rows and not
+    one drop that holds every row twice. Returns the drops, and the files that are of no
+    kind the source knows; raises `SourceError` for such a file unless `skip_unreadable`.
+    """
+    declared = mapping_of(source, mapping)
+    by_path = [expand([path]) for path in paths]
+    files = sorted({file for group in by_path for file in group})
+    refused: dict[str, str] = {}
+    while True:
+        try:
+            told = tell_apart(files, declared)
+            break
+        except SourceError as error:
+            known = [file for file in files if file.name != error.file]
+            if not skip_unreadable or not known or len(known) == len(files):
+                raise
+            refused[error.file] = str(error)
+            files = known
+    tables = [file for group in told.lookups.values() for file in group]
+    drops = {}
+    for group in by_path:
+        if logs := [file for file in group if file in told.logs]:
+            drop = home.register.register(source, [*logs, *tables], mapping=mapping)
+            drops[drop.id] = drop
+    return list(drops.values()), refused
+
+
+def build_release(
+    instance: dg.DagsterInstance,
+    home: Home,
+    drops: Sequence[Drop],
+    settings: CommerceSettings,
+    progress: Progress,
+    skip_unreadable: bool = False,
+) -> tuple[ReleaseSpec, dict[str, str]]:
+    """Read the drops, then freeze a release over them; returns its specification and what could not be read.
+
+    Raises `RunFailed` when a drop cannot be read (unless `skip_unreadable` and another can) or a step fails.
+    """
+    unreadable: dict[str, str] = {}
+    for drop in drops:
+        progress(f"read {Path(drop.files[0].path).name}")
+        instance.add_dynamic_partitions("drop", [drop.id])
+        try:
+            run_job(instance, "ingest", {"drop": drop.id})
+        except RunFailed as error:
+            if not skip_unreadable:
+                raise
+            unreadable[drop.id] = str(error)
+    if len(unreadable) == len(drops):
+        raise RunFailed("no drop could be read:\n" + "\n".join(unreadable.values()))
+    spec = release_of([drop for drop in drops if drop.id not in unreadable], settings)
+    freeze(instance, home, name_release(instance, home, spec), progress)
+    return spec, unreadable
+
+
+def freeze(instance: dg.DagsterInstance, home: Home, key: str, progress: Progress) -> None:
+    """Run every step of a release, shard by shard; what is published already is reused."""
+    for job, sharded, what in (
+        ("trajectories", True, "visits, batches, transitions"),
+        ("relations", False, "taxonomy, domains"),
+        ("labels", True, "labels, pools"),
+        ("freeze", False, "funnel, manifest"),
+    ):
+        for shard in home.shards if sharded else ("",):
+            progress(f"{what} {shard}".strip())
+            run_job(instance, job, {"release": key, "shard": shard} if shard else {"release": key})

@@ -1,0 +1,87 @@
+"""`trailbench export`: one table of a frozen release as CSV or Parquet."""
+
+from pathlib import Path
+
+import polars as pl
+
+from pipelines.schema import TABLES
+from resources.home import Home
+from resources.store import NotPublished
+
+EXPORTS: dict[str, tuple[str, ...]] = {
+    "visits": (
+        *("user_id", "visit_index", "start", "end", "item_id", "l1", "l2", "brand", "n_click", "n_browse"),
+        *("n_favourite", "n_cart", "n_purchase", "dwell_seconds"),
+    ),
+    "batches": ("user_id", "batch_index", "start", "end", "n_visits", "closed"),
+    "transitions": (),
+    "positives": (),
+    "pools": (),
+    "pool_gold": (),
+    "pool_counts": (),
+    "cohort": (),
+    "taxonomy": (),
+    "domains": (),
+    "rejects": (),
+    "funnel": (),
+}
+"""Table → columns that leave; no columns means all of them."""
+
+
+class ExportError(ValueError):
+    """An export that cannot be made; names the remedy."""
+
+
+def release_key(home: Home, name: str) -> str:
+    """Partition key behind a release name, or behind a partition key itself. Raises `ExportError`."""
+    for path in (f"releases/{name}/key.json", f"specs/release/{name}.json"):
+        try:
+            document = home.store.document(path)
+        except (NotPublished, ValueError):
+            continue
+        return str(document["key"]) if path.startswith("releases/") else name
+    raise ExportError(f"no release {name!r} in {home.folder}; `trailbench build` prints the name of one")
+
+
+def exported(home: Home, release: str, table: str, gold: bool) -> pl.LazyFrame:
+    """Rows of a table of a release, users of the cohort only. Raises `ExportError`."""
+    if table not in EXPORTS:
+        raise ExportError(f"no table {table!r} to export; tables are {', '.join(EXPORTS)}")
+    if TABLES[table].wall == "gold" and not gold:
+        raise ExportError(f"{table} is gold: what only scoring may read; add --gold if you mean it")
+    key = release_key(home, release)
+    catalog = home.gold if TABLES[table].wall == "gold" else home.store
+    if table == "rejects":
+        drops = home.store.document(f"specs/release/{key}.json")["drops"]
+        return pl.concat([catalog.scan(table, {"drop": drop}).with_columns(drop=pl.lit(drop)) for drop in drops])
+    if table in ("taxonomy", "domains", "funnel"):
+        return catalog.scan(table, {"release": key})
+    rows = catalog.scan(table, {"release": key}, home.shards)
+    if table in ("visits", "batches"):
+        kept = home.store.scan("cohort", {"release": key}, home.shards).filter(pl.col("reason") == "")
+        rows = rows.join(kept.select("user_id"), on="user_id", how="semi")
+    return rows.sort(TABLES[table].sort_by).select(EXPORTS[table] or pl.all())
+
+
+def write(rows: pl.LazyFrame, to: Path) -> int:
+    """Write rows to `to` (.csv or .parquet) and return their number; times in CSV are ISO-8601 UTC.
+
+    The file appears whole or not at all. Raises `ExportError` for another ending.
+    """
+    part = to.with_name(f".{to.name}.partial")
+    to.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        if to.suffix == ".parquet":
+            rows.sink_parquet(part, compression="zstd")
+            count = pl.scan_parquet(part).select(pl.len()).collect().item()
+        elif to.suffix == ".csv":
+            frame = rows.collect()
+            times = [name for name, dtype in frame.schema.items() if isinstance(dtype, pl.Datetime)]
+            frame.with_columns(pl.col(times).dt.to_string("%Y-%m-%dT%H:%M:%S%.fZ")).write_csv(part)
+            count = frame.height
+        else:
+            raise ExportError(f"{to}: the file must end in .csv or .parquet")
+        part.replace(to)
+    finally:
+        part.unlink(missing_ok=True)
+    return int(count)

@@ -1,0 +1,116 @@
+"""Drive the DAG from this process: the same jobs that the UI launches, one after another."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+from dagster._core.storage.dagster_run import DagsterRunStatus, RunsFilter
+
+PROCESS_TAG = "trailbench/process"
+Progress = Callable[[str], None]
+
+
+class RunFailed(RuntimeError):
+    """A run of the DAG failed; the text is the cause, for a person."""
+
+
+@contextmanager
+def dagster_instance(home: Path) -> Iterator[dg.DagsterInstance]:
+    """The instance of a home folder (`<home>/dagster`), made once, with runs of dead processes closed."""
+    folder = home / "dagster"
+    folder.mkdir(parents=True, exist_ok=True)
+    config = folder / "dagster.yaml"
+    if not config.exists():
+        shutil.copyfile(instance_config(), config)
+    os.environ["DAGSTER_HOME"] = str(folder)
+    with dg.DagsterInstance.from_config(str(folder)) as instance:
+        close_dead_runs(instance)
+        yield instance
+
+
+def instance_config() -> Path:
+    """The instance configuration that ships with the project."""
+    return Path(__file__).resolve().parent.parent / "dagster.yaml"
+
+
+def close_dead_runs(instance: dg.DagsterInstance) -> list[str]:
+    """Fail the runs of killed processes and free their pool slots, which else would block the next run for ever."""
+    unfinished = RunsFilter(
+        statuses=[DagsterRunStatus.STARTED, DagsterRunStatus.STARTING, DagsterRunStatus.NOT_STARTED]
+    )
+    closed = []
+    for run in instance.get_runs(filters=unfinished):
+        process = run.tags.get(PROCESS_TAG)
+        if process is None or _alive(process):
+            continue
+        instance.report_run_failed(run, message=f"the process {process} that drove this run is gone")
+        instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
+        closed.append(run.run_id)
+    return closed
+
+
+def this_process() -> str:
+    """Process id with its start time, so that a reused id is not taken for the same process."""
+    return f"{os.getpid()}@{_started(os.getpid())}"
+
+
+def _alive(process: str) -> bool:
+    number, _, started = process.partition("@")
+    return number.isdigit() and _started(int(number)) == started
+
+
+def _started(number: int) -> str:
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[19]
+    except OSError:
+        pass
+    try:
+        os.kill(number, 0)
+    except (OSError, OverflowError):
+        return "gone"
+    return ""
+
+
+def run_job(
+    instance: dg.DagsterInstance, job: str, axes: Mapping[str, str], tags: Mapping[str, str] | None = None
+) -> dict[str, dict[str, Any]]:
+    """Run one job for one partition here and now; asset → metadata of what it materialised.
+
+    Raises `RunFailed` with the cause when a step failed.
+    """
+    from assets.definitions import defs
+
+    key = dg.MultiPartitionKey(dict(axes)) if len(axes) > 1 else next(iter(axes.values()))
+    result = defs.resolve_job_def(job).execute_in_process(
+        instance=instance,
+        partition_key=key,
+        raise_on_error=False,
+        run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
+        tags={PROCESS_TAG: this_process(), **(tags or {})},
+    )
+    if not result.success:
+        raise RunFailed(_cause(result, job, axes))
+    return {
+        event.asset_key.to_user_string(): {name: value.value for name, value in event.materialization.metadata.items()}
+        for event in result.all_events
+        if event.is_step_materialization and event.asset_key is not None
+    }
+
+
+def _cause(result: dg.ExecuteInProcessResult, job: str, axes: Mapping[str, str]) -> str:
+    where = f"{job} of {', '.join(f'{axis} {key}' for axis, key in axes.items())}"
+    for event in result.all_events:
+        if event.is_step_failure:
+            failure = event.step_failure_data
+            if failure.user_failure_data and failure.user_failure_data.description:
+                return f"{where}: {failure.user_failure_data.description}"
+            error = failure.error
+            while error is not None and error.cause is not None:
+                error = error.cause
+            if error is not None:
+                return f"{where}: {error.message.partition(': ')[2].strip() or error.message.strip()}"
+    return f"{where} failed; see its run in the UI"
