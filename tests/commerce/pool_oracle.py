@@ -7,7 +7,7 @@ hash of a text and the settings.
 
 import hashlib
 from collections import Counter
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from fractions import Fraction
 
 WORD = (1 << 64) - 1
@@ -37,7 +37,7 @@ def quarters(first, last):
     year, quarter = first.year, (first.month - 1) // 3
     while True:
         year, quarter = (year + 1, 0) if quarter == 3 else (year, quarter + 1)
-        start = datetime(year, quarter * 3 + 1, 1, tzinfo=timezone.utc)
+        start = datetime(year, quarter * 3 + 1, 1, tzinfo=UTC)
         if start > last:
             return found
         found.append(start)
@@ -46,7 +46,9 @@ def quarters(first, last):
 def batch_of(batches):
     """(user, visit_index) → batch_index."""
     return {
-        (b["user_id"], i): b["batch_index"] for b in batches for i in range(b["first_visit"], b["first_visit"] + b["n_visits"])
+        (b["user_id"], i): b["batch_index"]
+        for b in batches
+        for i in range(b["first_visit"], b["first_visit"] + b["n_visits"])
     }
 
 
@@ -93,9 +95,7 @@ def domains(visits, batches, settings):
 
 def familiarity(category, user, t, quarter, visits, batches, domain_rows, settings):
     member = batch_of(batches)
-    past = [
-        v for v in visits if v["user_id"] == user and member[user, v["visit_index"]] <= t and v["l2"] is not None
-    ]
+    past = [v for v in visits if v["user_id"] == user and member[user, v["visit_index"]] <= t and v["l2"] is not None]
     if category in {(v["l1"], v["l2"]) for v in past}:
         return "seen"
     if category[0] is None:
@@ -153,14 +153,12 @@ def pools(positive_rows, visits, batches, transitions, domain_rows, taxonomy, se
         user, index = t["user_id"], t["transition_index"]
         own = [p for p in positive_rows if (p["user_id"], p["transition_index"]) == (user, index)]
         banned = {(p["l1"], p["l2"]) for p in own}
-        known = {
-            c: familiarity(c, user, index, t["quarter"], visits, batches, domain_rows, settings) for c in taxonomy
-        }
+        known = {c: familiarity(c, user, index, t["quarter"], visits, batches, domain_rows, settings) for c in taxonomy}
         for number, pool in enumerate(("remember", "infer")):
             keys = (settings.seed, key64(user, "user"), index, number)
             kept = [(p["l1"], p["l2"]) for p in own if p["pool"] == pool and p["kept"]]
             free = sorted((c for c in taxonomy if c not in banned), key=lambda c: mix(*keys, category_key(c)))
-            chosen = {c: "positive" for c in kept}
+            chosen = dict.fromkeys(kept, "positive")
             wanted = len(kept) * settings.distractors_per_positive
             for group in order[pool]:
                 share = sum(known[c] == group for c in kept) * settings.distractors_per_positive

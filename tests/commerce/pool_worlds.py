@@ -1,7 +1,7 @@
 """Small worlds for the tests of familiarity and pools: visits in ready-made batches, and outcomes."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 
 import polars as pl
 from hypothesis import strategies as st
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pipelines.commerce.settings import CommerceSettings
 from pipelines.schema import TABLES
 
-START = datetime(2020, 1, 1, tzinfo=timezone.utc)
+START = datetime(2020, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class World:
 
 
 def quarter(time):
-    return datetime(time.year, (time.month - 1) // 3 * 3 + 1, 1, tzinfo=timezone.utc)
+    return datetime(time.year, (time.month - 1) // 3 * 3 + 1, 1, tzinfo=UTC)
 
 
 def table(name, rows):
@@ -61,7 +61,15 @@ def world(users, signals=(), catalogue=(), **settings):
             for time, category in part:
                 l1, l2 = category or (None, None)
                 visits.append(
-                    {"user_id": user, "visit_index": index, "start": time, "end": time, "item_id": "i", "l1": l1, "l2": l2}
+                    {
+                        "user_id": user,
+                        "visit_index": index,
+                        "start": time,
+                        "end": time,
+                        "item_id": "i",
+                        "l1": l1,
+                        "l2": l2,
+                    }
                 )
                 index += 1
         for t in range(len(parts) - 1):
@@ -78,7 +86,7 @@ def world(users, signals=(), catalogue=(), **settings):
             )
     categories = {(v["l1"], v["l2"]) for v in visits if v["l2"] is not None}
     categories |= set(catalogue) | {category for _, _, category in signals}
-    flags = {name: pl.Boolean for name in ("favourite", "cart", "purchase", "deep_browse")}
+    flags = dict.fromkeys(("favourite", "cart", "purchase", "deep_browse"), pl.Boolean)
     return World(
         visits=table("visits", visits),
         batches=table("batches", batches),
