@@ -106,11 +106,13 @@ def popularity(
     return score(readings, pool_gold, nothing, cohort, method=POPULARITY, reader=NO_READER, budget=NO_BUDGET)
 
 
-def recall_by_position(readings: pl.DataFrame, pool_gold: pl.DataFrame) -> pl.DataFrame:
+def recall_by_position(
+    readings: pl.DataFrame, pool_gold: pl.DataFrame, *, method: str, reader: str, budget: int
+) -> pl.DataFrame:
     """How often candidates are chosen by their place in the pool; a reader without bias gives a flat line.
 
-    Columns: pool, position, n_shown (candidates there), n_chosen, n_positives, n_hit (positives chosen). Counts add
-    up over shards and arms.
+    Columns: method, reader, budget, pool, position, n_shown (candidates there), n_chosen, n_positives, n_hit (positives
+    chosen). Counts add up over shards.
     """
     units = _frozen(pool_gold)
     _refuse(readings, units)
@@ -127,6 +129,12 @@ def recall_by_position(readings: pl.DataFrame, pool_gold: pl.DataFrame) -> pl.Da
             (positive & pl.col("chosen")).sum().cast(pl.Int64).alias("n_hit"),
         )
         .sort("pool", "position")
+        .select(
+            pl.lit(method).alias("method"),
+            pl.lit(reader).alias("reader"),
+            pl.lit(budget, dtype=pl.Int32).alias("budget"),
+            pl.all(),
+        )
     )
 
 

@@ -1,0 +1,186 @@
+"""Vega-Lite charts of the evaluation, as plain dictionaries for the report and for asset metadata.
+
+Colours are Okabe and Ito's, which stay apart for colour-blind readers; kinds of
+rows differ in shape too. Text takes the colour of the page around it.
+"""
+
+from typing import Any
+
+import polars as pl
+
+from pipelines.evaluation.leaderboard import BOARD
+
+KINDS = ("method", "control", "scoring side")
+_SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
+_COLOURS = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#999999", "#F0E442"]
+_SHAPES = ["circle", "square", "diamond"]
+_DASHES = [[1, 0], [6, 3], [2, 2]]
+_INK = "currentColor"
+_CONFIG: dict[str, Any] = {
+    "background": "transparent",
+    "view": {"stroke": None},
+    "font": "system-ui, sans-serif",
+    "axis": {
+        "labelColor": _INK,
+        "titleColor": _INK,
+        "tickColor": _INK,
+        "domainColor": _INK,
+        "gridColor": "#80808040",
+        "labelLimit": 260,
+    },
+    "legend": {"labelColor": _INK, "titleColor": _INK, "labelLimit": 260},
+    "header": {"labelColor": _INK, "titleColor": _INK},
+    "title": {"color": _INK},
+}
+
+Spec = dict[str, Any]
+
+
+def recall(board: pl.DataFrame, reader: str, budget: int, pool: str) -> Spec:
+    """Recall of every method with its 95 % interval, best first, and chance as a line."""
+    rows = _rows(board, reader, budget, pool, "all").sort("recall", "method", descending=[True, False])
+    order = rows["method"].to_list()
+    y = {"field": "method", "type": "nominal", "sort": order, "title": None}
+    return _spec(
+        rows.select("method", "kind", "recall", "recall_low", "recall_high", "chance"),
+        {
+            "width": "container",
+            "height": {"step": 22},
+            "layer": [
+                {
+                    "mark": {"type": "rule", "strokeDash": [4, 3], "color": _INK, "opacity": 0.6},
+                    "encoding": {"x": {"aggregate": "mean", "field": "chance", "type": "quantitative"}},
+                },
+                {
+                    "mark": {"type": "rule", "strokeWidth": 2},
+                    "encoding": {
+                        "y": y,
+                        "x": {"field": "recall_low", "type": "quantitative"},
+                        "x2": {"field": "recall_high"},
+                        "color": _kind_colour(),
+                    },
+                },
+                {
+                    "mark": {"type": "point", "filled": True, "size": 70, "opacity": 1},
+                    "encoding": {
+                        "y": y,
+                        "x": _recall_axis("recall"),
+                        "color": _kind_colour(),
+                        "shape": _kind_shape(),
+                        "tooltip": _tooltip("method", "recall", "recall_low", "recall_high"),
+                    },
+                },
+            ],
+        },
+    )
+
+
+def by_group(board: pl.DataFrame, reader: str, budget: int, pool: str, group_kind: str) -> Spec:
+    """Recall by familiarity or activity group, one column a group, with 95 % intervals."""
+    rows = _rows(board, reader, budget, pool, group_kind).filter(pl.col("n_units") > 0)
+    y = {"field": "method", "type": "nominal", "title": None}
+    groups = rows["group"].unique(maintain_order=True).to_list()
+    return _spec(
+        rows.select("group", "method", "kind", "recall", "recall_low", "recall_high", "n_users"),
+        {
+            "facet": {"column": {"field": "group", "type": "nominal", "sort": groups, "title": None}},
+            "spec": {
+                "width": 170,
+                "height": {"step": 20},
+                "layer": [
+                    {
+                        "mark": {"type": "rule", "strokeWidth": 2},
+                        "encoding": {
+                            "y": y,
+                            "x": {"field": "recall_low", "type": "quantitative"},
+                            "x2": {"field": "recall_high"},
+                            "color": _kind_colour(),
+                        },
+                    },
+                    {
+                        "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
+                        "encoding": {
+                            "y": y,
+                            "x": _recall_axis("recall"),
+                            "color": _kind_colour(),
+                            "shape": _kind_shape(),
+                            "tooltip": _tooltip("method", "recall", "recall_low", "recall_high", "n_users"),
+                        },
+                    },
+                ],
+            },
+        },
+    )
+
+
+def by_position(positions: pl.DataFrame, reader: str, budget: int, pool: str) -> Spec:
+    """Share of positives that were chosen, by the candidate's place in the pool; flat when place does not matter."""
+    rows = positions.filter(
+        (pl.col("reader") == reader)
+        & (pl.col("budget") == budget)
+        & (pl.col("pool").cast(pl.String) == pool)
+        & (pl.col("n_positives") > 0)
+    ).with_columns((pl.col("n_hit") / pl.col("n_positives")).round(4).alias("recall"))
+    methods = rows["method"].unique().sort().to_list()
+    dashes = [_DASHES[place // len(_COLOURS) % len(_DASHES)] for place in range(len(methods))]
+    encoding = {
+        "x": {"field": "position", "type": "quantitative", "title": "place in the pool, from 0"},
+        "y": {
+            "field": "recall",
+            "type": "quantitative",
+            "scale": {"domain": [0, 1]},
+            "title": "recall of positives there",
+        },
+        "color": {"field": "method", "type": "nominal", "scale": {"domain": methods, "range": _cycle(len(methods))}},
+        "strokeDash": {"field": "method", "type": "nominal", "scale": {"domain": methods, "range": dashes}},
+        "tooltip": _tooltip("method", "position", "recall", "n_positives"),
+    }
+    return _spec(
+        rows.select("method", "position", "recall", "n_positives"),
+        {
+            "width": "container",
+            "height": 240,
+            "mark": {"type": "line", "point": {"size": 18}, "strokeWidth": 1.5},
+            "encoding": encoding,
+        },
+    )
+
+
+def _rows(board: pl.DataFrame, reader: str, budget: int, pool: str, group_kind: str) -> pl.DataFrame:
+    return board.filter(
+        (pl.col(BOARD[0]) == reader)
+        & (pl.col(BOARD[1]) == budget)
+        & (pl.col("pool") == pool)
+        & (pl.col("group_kind") == group_kind)
+    )
+
+
+def _spec(rows: pl.DataFrame, body: Spec) -> Spec:
+    floats = rows.with_columns(pl.col(pl.Float64).round(4))
+    return {"$schema": _SCHEMA, "config": _CONFIG, "data": {"values": floats.to_dicts()}} | body
+
+
+def _recall_axis(field: str) -> Spec:
+    return {"field": field, "type": "quantitative", "scale": {"domain": [0, 1]}, "title": "recall"}
+
+
+def _kind_colour() -> Spec:
+    scale = {"domain": list(KINDS), "range": _COLOURS[: len(KINDS)]}
+    return {"field": "kind", "type": "nominal", "scale": scale, "title": None}
+
+
+def _kind_shape() -> Spec:
+    return {
+        "field": "kind",
+        "type": "nominal",
+        "scale": {"domain": list(KINDS), "range": _SHAPES},
+        "title": None,
+    }
+
+
+def _tooltip(*fields: str) -> list[Spec]:
+    return [{"field": field} for field in fields]
+
+
+def _cycle(n: int) -> list[str]:
+    return [_COLOURS[place % len(_COLOURS)] for place in range(n)]
