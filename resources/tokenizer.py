@@ -8,7 +8,8 @@ once and remembered.
 import hashlib
 from collections.abc import Sequence
 from functools import lru_cache
-from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
 
 from tokenizers import Tokenizer
 
@@ -81,4 +82,8 @@ def load_tokens() -> TokenCounter:
 
     Raises `ModuleNotFoundError` when `wordllama` is not installed.
     """
-    return TokenCounter((files("wordllama") / "tokenizers" / "l2_supercat_tokenizer_config.json").read_bytes())
+    # Found without importing the package, which would load its weights' code.
+    found = find_spec("wordllama")
+    if found is None or found.origin is None:
+        raise ModuleNotFoundError("the package wordllama, which brings the tokenizer file, is not installed: make env")
+    return TokenCounter((Path(found.origin).parent / "tokenizers" / "l2_supercat_tokenizer_config.json").read_bytes())
