@@ -1,0 +1,1 @@
+"""Benchmarks: speed, memory and equality with peers, measured in one run."""
