@@ -1,0 +1,37 @@
+"""What every row of a table must keep, beyond what its suite can say: native Polars checks.
+
+An invariant takes the frames it needs by table name (the table itself and
+companions, whole or of the same shard) and the settings. A check whose companion
+was not given is reported as not checked (`info`), never passed over.
+"""
+
+from collections.abc import Callable
+
+from expectations.invariants import asked, catalogue, labels, logs, readings, trajectories
+from expectations.invariants.rules import Frames
+from pipelines.commerce.settings import CommerceSettings
+from pipelines.findings import Finding
+
+Invariant = Callable[[Frames, CommerceSettings], list[Finding]]
+
+INVARIANTS: dict[str, Invariant] = {
+    "events": logs.events,
+    "rejects": logs.rejects,
+    "visits": trajectories.visits,
+    "batches": trajectories.batches,
+    "cohort": trajectories.cohort,
+    "transitions": trajectories.transitions,
+    "positives": labels.positives,
+    "domains": catalogue.domains,
+    "category_names": catalogue.category_names,
+    "taxonomy": catalogue.taxonomy,
+    "popularity": catalogue.popularity,
+    "pools": asked.pools,
+    "pool_gold": asked.pool_gold,
+    "pool_counts": asked.pool_counts,
+    "readouts": readings.readouts,
+    "readings": readings.readings,
+    "units": readings.units,
+    "funnel": readings.funnel,
+}
+"""The invariants of every table of the registry."""

@@ -1,0 +1,114 @@
+"""Invariants of `readouts`, `readings`, `units` and `funnel`."""
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from expectations.invariants.labels import PER_POOL, PER_TRANSITION
+from expectations.invariants.rules import Frames, among, lacking, never, no_rows, not_checked, ordered
+from pipelines.commerce.settings import CommerceSettings
+from pipelines.findings import Finding
+
+
+def readouts(frames: Frames, settings: CommerceSettings) -> list[Finding]:
+    """Total order; every readout is of a transition (companion `transitions`)."""
+    frame = frames["readouts"]
+    if missing := lacking(frames, "transitions"):
+        return [ordered("readouts", frame), not_checked("of_a_transition", *missing)]
+    return [
+        ordered("readouts", frame),
+        among("of_a_transition", "every readout is of a transition", frame, frames["transitions"], PER_TRANSITION),
+    ]
+
+
+def readings(frames: Frames, settings: CommerceSettings) -> list[Finding]:
+    """Choices are candidates, each once, as many as the status says (companion `pools`)."""
+    frame = frames["readings"]
+    findings = [
+        ordered("readings", frame),
+        never(
+            "chosen_once",
+            "no candidate is chosen twice",
+            frame,
+            pl.col("chosen").list.n_unique() != pl.col("chosen").list.len(),
+        ),
+    ]
+    if missing := lacking(frames, "pools"):
+        return [*findings, *(not_checked(name, *missing) for name in ("of_a_pool", "candidates", "status"))]
+    sizes = frames["pools"].group_by(PER_POOL).agg(pl.len().alias("n"), pl.col("n_choose").first())
+    sized = frame.join(sizes, on=PER_POOL, how="inner", maintain_order="left")
+    chosen, wanted = pl.col("chosen").list.len(), pl.col("n_choose")
+    status = pl.col("status")
+    return [
+        *findings,
+        among("of_a_pool", "every reading is of a pool", frame, sizes, PER_POOL),
+        never(
+            "candidates",
+            "chosen places are places of the pool, and scores none or one a candidate",
+            sized,
+            (pl.col("chosen").list.min() < 0)
+            | (pl.col("chosen").list.max() >= pl.col("n"))
+            | ((pl.col("scores").list.len() != 0) & (pl.col("scores").list.len() != pl.col("n"))),
+        ),
+        never(
+            "status",
+            "ok chooses as many as asked, short fewer, over no fewer",
+            sized,
+            ((status == "ok") & (chosen != wanted))
+            | ((status == "short") & (chosen >= wanted))
+            | ((status == "over") & (chosen < wanted)),
+        ),
+    ]
+
+
+def units(frames: Frames, settings: CommerceSettings) -> list[Finding]:
+    """Counts that can be: no more choices than were asked, none from a reading that failed."""
+    frame = frames["units"]
+    lost = pl.col("status").is_in(["invalid", "failed"])
+    pool_facts = ["n_positives", "n_candidates", "n_eligible"]
+    facts = frame.group_by(PER_POOL).agg(pl.col(pool_facts).n_unique())
+    return [
+        ordered("units", frame),
+        never(
+            "choices",
+            "hits and exposures are no more than asked",
+            frame,
+            pl.col("n_hit") + pl.col("n_exposed") > pl.col("n_positives"),
+        ),
+        never(
+            "parts",
+            "positives and eligible distractors are candidates",
+            frame,
+            pl.col("n_positives") + pl.col("n_eligible") > pl.col("n_candidates"),
+        ),
+        never(
+            "lost_is_zero",
+            "an invalid or failed reading hits nothing",
+            frame,
+            lost & (pl.col("n_hit") + pl.col("n_exposed") > 0),
+        ),
+        no_rows(
+            "one_pool",
+            "all methods are asked the same pools",
+            facts.filter(pl.any_horizontal(pl.col(name) > 1 for name in pool_facts)),
+        ),
+    ]
+
+
+def funnel(frames: Frames, settings: CommerceSettings) -> list[Finding]:
+    """Each step and unit says once what stayed."""
+    frame = frames["funnel"]
+    kept = frame.group_by("step", "unit").agg((pl.col("reason") == "").sum().alias("kept_rows"))
+    return [
+        ordered("funnel", frame),
+        no_rows("one_kept", "each step and unit has one row of those kept", kept.filter(pl.col("kept_rows") != 1)),
+    ]
+
+
+def funnel_adds_up(frame: pl.LazyFrame, went_in: Mapping[tuple[str, str], int]) -> Finding:
+    """In = kept + dropped; `went_in` says how many of a (step, unit) went in."""
+    rows = [(step, unit, n) for (step, unit), n in went_in.items()]
+    expected = pl.LazyFrame(rows, schema={"step": pl.String, "unit": pl.String, "n_in": pl.Int64}, orient="row")
+    summed = frame.group_by("step", "unit").agg(pl.col("n").sum())
+    both = expected.join(summed, on=["step", "unit"], how="left")
+    return no_rows("adds_up", "in = kept + dropped, step by step", both.filter(pl.col("n").ne_missing(pl.col("n_in"))))
