@@ -67,10 +67,6 @@ class StaticEmbedder:
             position += len(batch)
         return out
 
-    def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text under the same tokenizer (no special tokens)."""
-        return [len(e.ids) for e in self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)]
-
     def _embed_batch(self, texts: list[str]) -> "np.typing.NDArray[np.float32]":
         encoded = [e.ids for e in self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)]
         ends = np.cumsum(np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded)))

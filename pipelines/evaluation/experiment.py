@@ -14,7 +14,8 @@ import polars as pl
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
-from pipelines.hashing import digest_json, key64_column, mix64
+from pipelines.hashing import digest_json
+from pipelines.memory import replay
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_]*$", max_length=40)]
 Value = str | int | float | bool
@@ -126,11 +127,10 @@ def sample_users(users: pl.Series, experiment: Experiment) -> pl.Series:
     A larger sample contains every smaller one of the same seed.
     """
     distinct = users.unique().sort()
-    if experiment.users == "all" or experiment.users >= len(distinct):
+    if experiment.users == "all":
         return distinct
-    drawn = pl.Series("drawn", mix64(experiment.seed, key64_column(distinct, "sample").to_numpy()))
-    order = pl.DataFrame({"user_id": distinct, "drawn": drawn}).sort("drawn", "user_id")
-    return order["user_id"].head(experiment.users).sort().rename(users.name)
+    drawn = replay.sample_users(distinct.to_list(), experiment.users, experiment.seed)
+    return pl.Series(users.name, drawn, dtype=pl.String)
 
 
 def parse(text: str, file: str) -> Experiment:

@@ -33,7 +33,10 @@ def activity_groups(units: pl.DataFrame) -> pl.DataFrame:
         .select(
             "user_id",
             pl.lit("activity").alias("group_kind"),
-            pl.format("{}–{} batches", "low", "high").alias("group"),
+            pl.when(pl.col("low") == pl.col("high"))
+            .then(pl.format("{} batches", "low"))
+            .otherwise(pl.format("{}–{} batches", "low", "high"))
+            .alias("group"),
             pl.col("q").cast(pl.Int32).alias("place"),
         )
     )

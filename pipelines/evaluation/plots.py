@@ -161,7 +161,13 @@ def _spec(rows: pl.DataFrame, body: Spec) -> Spec:
 
 
 def _recall_axis(field: str) -> Spec:
-    return {"field": field, "type": "quantitative", "scale": {"domain": [0, 1]}, "title": "recall"}
+    return {
+        "field": field,
+        "type": "quantitative",
+        "scale": {"domain": [0, 1]},
+        "axis": {"tickCount": 5, "format": ".1f"},
+        "title": "recall",
+    }
 
 
 def _kind_colour() -> Spec:

@@ -162,7 +162,11 @@ def _visible_frame(frame: pl.DataFrame) -> pl.DataFrame:
 @cache
 def _script() -> Markup:
     """Vega, Vega-Lite and Vega-Embed as one script; text that would end the element is broken up."""
-    return Markup(re.sub(r"</(script)", r"<\\/\1", vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"), flags=re.IGNORECASE))
+    return Markup(
+        re.sub(
+            r"</(script)", r"<\\/\1", vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"), flags=re.IGNORECASE
+        )
+    )
 
 
 def _number(value: Any, digits: int = 3) -> str:

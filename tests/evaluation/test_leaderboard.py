@@ -152,7 +152,7 @@ def test_activity_quarters_never_split_a_tie():
     users = pl.DataFrame({"user_id": [f"u{i}" for i in range(9)], "n_batches": [2, 2, 2, 2, 2, 5, 7, 7, 16]})
     groups = activity_groups(users)
     quarters = groups.filter(pl.col("group_kind") == "activity").group_by("group", "place").len().sort("place")
-    assert quarters.rows() == [("2–2 batches", 1, 5), ("5–5 batches", 2, 1), ("7–16 batches", 3, 3)]
+    assert quarters.rows() == [("2 batches", 1, 5), ("5 batches", 2, 1), ("7–16 batches", 3, 3)]
     fixed = groups.filter(pl.col("group_kind") == "activity_fixed").group_by("group").len().sort("len")
     assert fixed.rows() == [("≥ 16 batches", 1), ("≤ 3 batches", 5)]
 
