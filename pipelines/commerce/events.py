@@ -16,7 +16,7 @@ from pipelines.commerce.categories import dotted_names, key_column
 from pipelines.commerce.drop_files import chunks, lookup_table, tell_apart
 from pipelines.commerce.instants import instants, relative_instants, scaled, whole
 from pipelines.commerce.mapping import Columns, Mapping
-from pipelines.commerce.reading import LINE, RAW, RAW_LIMIT
+from pipelines.commerce.reading import LINE, RAW, RAW_LIMIT, SourceError
 from pipelines.hashing import bucket_column
 from pipelines.schema import ACTION, TABLES, TIME, conform
 
@@ -108,10 +108,9 @@ def _drop(
     spec = TABLES["events"]
     events = pl.concat(accepted) if accepted else spec.empty().drop("bucket")
     read = events.height
-    if mapping.duplicates == "drop":
-        events = events.unique()
-    events = events.with_columns(bucket_column(events["user_id"]))
-    events = in_total_order(events)
+    events = in_total_order(
+        events.with_columns(bucket_column(events["user_id"])), distinct=mapping.duplicates == "drop"
+    )
     rejects = conform(pl.concat([TABLES["rejects"].empty(), *refused]).lazy(), "rejects").collect()
     result = {
         "rows_in": counts["rows_in"],
@@ -125,19 +124,24 @@ def _drop(
     if result["rows_in"] != result["events"] + result["rejects"] + result["duplicates"]:
         raise AssertionError(f"rows are not conserved: {result}")
     by_reason = rejects.group_by("reason").len().sort("len", "reason", descending=[True, False])
+    reasons = dict(by_reason.iter_rows())
+    if mapping.positional and counts["rows_in"] and not read and "time out of window" not in reasons:
+        # Without a header only the rows themselves can tell that this is another log.
+        what = f"no row can be read as {mapping.name} ({next(iter(reasons))})"
+        raise SourceError(rejects["file"][0], rejects["line"][0], what, "Check the source name and the columns")
     capabilities = _capabilities(events, mapping)
     return Drop(
         events,
         rejects,
         result,
-        dict(by_reason.iter_rows()),
+        reasons,
         (*notes, *_warnings(events, result, capabilities, mapping)),
         capabilities,
     )
 
 
-def in_total_order(events: pl.DataFrame) -> pl.DataFrame:
-    """The columns of `events` sorted by its total order.
+def in_total_order(events: pl.DataFrame, *, distinct: bool = False) -> pl.DataFrame:
+    """The columns of `events` sorted by its total order; with `distinct`, equal rows once.
 
     Equal to sorting by all columns; but only rows that agree in the first five are
     compared in the others, which is several times faster.
@@ -150,10 +154,15 @@ def in_total_order(events: pl.DataFrame) -> pl.DataFrame:
     if not tied.any():
         return frame
     # Runs of equal keys stay where they are, so the sorted ties fit back into their places.
-    places = tied.arg_true().to_numpy()
-    order = np.arange(frame.height)
     ties = frame.with_row_index("__row").filter(tied).sort(spec.sort_by)
+    order = np.arange(frame.height)
+    places = tied.arg_true().to_numpy()
     order[places] = ties["__row"].to_numpy()
+    if distinct:
+        again = pl.all_horizontal(pl.col(name).eq_missing(pl.col(name).shift()) for name in spec.sort_by)
+        # The first row compares with nothing, which must not pass for a row of nulls.
+        repeated = ties.select(again & (pl.int_range(pl.len()) > 0)).to_series().to_numpy()
+        order = np.delete(order, places[repeated])
     return frame[order]
 
 
@@ -280,13 +289,13 @@ def _reason(mapping: Mapping) -> pl.Expr:
         (pl.col("item").is_null(), "item missing"),
         (pl.col("absent"), "time missing"),
         (pl.col("time").is_null(), "time unreadable"),
-        ((pl.col("time") < start) | (pl.col("time") >= end), "time out of window"),
     ]
     if mapping.actions:
         checks += [
             (pl.col("action").is_null(), "action missing"),
             (pl.col("event_action").is_null(), "action unknown"),
         ]
+    checks.append(((pl.col("time") < start) | (pl.col("time") >= end), "time out of window"))
     numbers = {"price": "price_millionths", "quantity": "units", "dwell": "dwell_ms"}
     for field, parsed in numbers.items():
         if getattr(mapping.columns, field):
@@ -368,4 +377,5 @@ def merge_drops(drops: Sequence[pl.LazyFrame]) -> pl.LazyFrame:
         return TABLES["events"].empty().lazy()
     counted = [drop.group_by(names).agg(pl.len().alias("__n")) for drop in drops]
     most = pl.concat(counted).group_by(names).agg(pl.col("__n").max())
-    return conform(most.with_columns(pl.lit(0).repeat_by("__n").alias("__n")).explode("__n"), "events")
+    repeated = most.with_columns(pl.lit(0).repeat_by("__n").alias("__n")).explode("__n").select(names)
+    return repeated.map_batches(in_total_order, schema=TABLES["events"].schema)

@@ -102,7 +102,7 @@ def kind(path: Path) -> str:
     return "parquet" if magic.startswith(_PARQUET) else "text"
 
 
-def read_bytes(path: Path, piece_bytes: int = CHUNK_BYTES) -> Iterator[bytes]:
+def read_bytes(path: Path, piece_bytes: int) -> Iterator[bytes]:
     """Pieces of the uncompressed content; gz and zst are seen from the first bytes.
 
     Raises `SourceError` for a truncated or damaged archive.
@@ -164,19 +164,20 @@ def _utf8(path: Path, encoding: str, piece_bytes: int) -> Iterator[bytes]:
         raise SourceError(path.name, None, what, "Declare the encoding the log was written in") from None
 
 
-def line_chunks(path: Path, encoding: str, chunk_bytes: int = CHUNK_BYTES) -> Iterator[Lines]:
+def line_chunks(path: Path, encoding: str, chunk_bytes: int | None = None) -> Iterator[Lines]:
     """Whole lines of a text file in pieces; line ends are LF or CRLF.
 
     Raises `SourceError` when the file is empty, binary, in another encoding or damaged.
     """
+    limit = chunk_bytes or CHUNK_BYTES
     rest, first, seen = b"", 1, False
-    for piece in _utf8(path, encoding, chunk_bytes):
+    for piece in _utf8(path, encoding, limit):
         if not seen and piece:
             _refuse_binary(path, piece[:HEAD_BYTES])
             seen = True
         rest += piece
-        while len(rest) > chunk_bytes:
-            cut = rest.rfind(b"\n", 0, chunk_bytes) + 1 or rest.find(b"\n") + 1
+        while len(rest) > limit:
+            cut = rest.rfind(b"\n", 0, limit) + 1 or rest.find(b"\n") + 1
             if not cut:
                 break
             lines = _lines(path, rest[:cut], first)

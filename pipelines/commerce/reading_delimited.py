@@ -47,8 +47,8 @@ def read_delimited(
     """Chunks of the `wanted` columns that the file has.
 
     `positional` names the columns of a file without header; else the first line that
-    is not blank does. Raises `SourceError` for a file without a single row of the
-    declared width, and as `line_chunks`.
+    is not blank does. Raises `SourceError` for a file without header none of whose
+    rows has the declared width, and as `line_chunks`.
     """
     names = list(positional)
     carry = pl.Series("line", [], dtype=pl.String)
@@ -71,7 +71,7 @@ def read_delimited(
             fitted, n_rows = fitted + chunk.rows.height, n_rows + chunk.n_rows
             yield chunk
         piece = following
-    if n_rows and not fitted:
+    if positional and n_rows and not fitted:
         what = f"no line has {len(names)} fields separated by {separator!r}"
         raise SourceError(path.name, 1, what, "Check the source name, or the delimiter and columns of the mapping")
 

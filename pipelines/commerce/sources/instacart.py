@@ -15,6 +15,7 @@ MAPPING = Mapping(
     time=Time(relative=RelativeClock(order="order_number", days="days_since_prior_order", hour="order_hour_of_day")),
     action="purchase",
     duplicates="keep",
+    resolution="hour",
     lookups=(
         Lookup(
             name="orders",
