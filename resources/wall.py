@@ -65,7 +65,7 @@ _installed = False
 def guarded(roots: Sequence[Path]) -> Iterator[Guard]:
     """Watch the block, in every thread of this process. Raises `WallBreached` at its end if anything was tried."""
     global _installed
-    guard = Guard(tuple(os.path.realpath(root) for root in roots))  # noqa: PTH
+    guard = Guard(tuple(os.path.realpath(root) for root in roots))
     with _lock:
         if not _installed:
             # A hook cannot be taken out again; without a guard it does nothing.
@@ -91,9 +91,11 @@ def _hook(event: str, arguments: tuple[Any, ...]) -> None:
     elif event in _PATHS:
         for name in arguments[:2]:
             if isinstance(name, str | bytes | os.PathLike):
-                resolved = os.path.realpath(os.fsdecode(name))  # noqa: PTH
+                resolved = os.path.realpath(os.fsdecode(name))
                 for guard in _guards:
-                    if any(resolved == root or resolved.startswith(root + os.sep) for root in guard.roots):
+                    if any(
+                        resolved == root or resolved.startswith(root.rstrip(os.sep) + os.sep) for root in guard.roots
+                    ):
                         _note(guard, event, resolved)
 
 

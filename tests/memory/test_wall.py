@@ -103,3 +103,8 @@ def test_no_method_of_ours_reads_a_clock_or_the_environment() -> None:
 
 def test_a_batch_has_neither_closed_nor_the_next_visit() -> None:
     assert set(Batch.__dataclass_fields__) == {"batch_id", "user_id", "index", "start", "end", "visits"}
+
+
+def test_the_whole_tree_can_be_guarded(gold: Path) -> None:
+    with pytest.raises(WallBreached), guarded([Path("/")]):
+        (gold / "positives.csv").read_text()
