@@ -16,8 +16,9 @@ from pipelines.evaluation.scores import ANSWERED, CHANCE, GROUPS, SCORING_SIDE, 
 from pipelines.schema import POOLS
 
 BOARD = ["reader", "budget"]
-CONTROLS = ("empty", "recent_k", "shuffled_user")
 EMPTY = "empty"
+SHUFFLED = "shuffled_user"
+CONTROLS = (EMPTY, "recent_k", SHUFFLED)
 DECIMALS = 9
 _GROUP = ["pool", "group_kind", "group"]
 _SUMS = ("positives", "hit", "expected", "exposed", "exposable", "ap", "ap_units", "chance", "units", "exposure_units")
@@ -285,18 +286,20 @@ def _row(
 
 
 def _flagged(board: pl.DataFrame) -> pl.DataFrame:
-    """Rows at or below the empty memory, with units unanswered, or whose readouts say nothing."""
+    """Rows at or below a memory of nothing or of someone else, with units unanswered, or whose readouts say nothing."""
     same = [*BOARD, *_GROUP]
-    empty = board.filter(pl.col("method") == EMPTY).select(*same, pl.col("recall").alias("__empty"))
-    method = pl.col("kind") == "method"
-    asked = pl.col("n_units") > 0
-    flags = [
-        pl.when(method & asked & (pl.col("recall") <= pl.col("__empty"))).then(pl.lit("at or below empty control")),
-        pl.when(asked & (pl.col("coverage") < 1)).then(pl.lit("coverage < 1")),
-        pl.when(method & asked & (pl.col("tokens").fill_null(0) == 0)).then(pl.lit("readouts are empty")),
+    flagged = board
+    flags = []
+    method = (pl.col("kind") == "method") & (pl.col("n_units") > 0)
+    for control in (EMPTY, SHUFFLED):
+        level = board.filter(pl.col("method") == control).select(*same, pl.col("recall").alias(f"__{control}"))
+        flagged = flagged.join(level, on=same, how="left", maintain_order="left")
+        at_most = method & (pl.col("recall") <= pl.col(f"__{control}"))
+        flags.append(pl.when(at_most).then(pl.lit(f"at or below {control} control")))
+    flags += [
+        pl.when(pl.col("coverage") < 1).then(pl.lit("coverage < 1")),
+        pl.when(method & (pl.col("tokens").fill_null(0) == 0)).then(pl.lit("readouts are empty")),
     ]
-    return (
-        board.join(empty, on=same, how="left", maintain_order="left")
-        .with_columns(pl.concat_str(flags, separator="; ", ignore_nulls=True).alias("flags"))
-        .select(board.columns)
+    return flagged.with_columns(pl.concat_str(flags, separator="; ", ignore_nulls=True).alias("flags")).select(
+        board.columns
     )

@@ -16,6 +16,7 @@ _COLOURS = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#
 _SHAPES = ["circle", "square", "diamond"]
 _DASHES = [[1, 0], [6, 3], [2, 2]]
 _INK = "currentColor"
+_FIT = {"type": "fit-x", "contains": "padding"}
 _CONFIG: dict[str, Any] = {
     "background": "transparent",
     "view": {"stroke": None},
@@ -45,7 +46,8 @@ def recall(board: pl.DataFrame, reader: str, budget: int, pool: str) -> Spec:
         rows.select("method", "kind", "recall", "recall_low", "recall_high", "chance"),
         {
             "width": "container",
-            "height": {"step": 22},
+            "autosize": _FIT,
+            "height": 22 * max(len(order), 1),
             "layer": [
                 {
                     "mark": {"type": "rule", "strokeDash": [4, 3], "color": _INK, "opacity": 0.6},
@@ -139,6 +141,7 @@ def by_position(positions: pl.DataFrame, reader: str, budget: int, pool: str) ->
         rows.select("method", "position", "recall", "n_positives"),
         {
             "width": "container",
+            "autosize": _FIT,
             "height": 240,
             "mark": {"type": "line", "point": {"size": 18}, "strokeWidth": 1.5},
             "encoding": encoding,

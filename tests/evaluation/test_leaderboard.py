@@ -113,6 +113,13 @@ def test_a_method_no_better_than_nothing_is_flagged(units):
     assert flags == "at or below empty control; readouts are empty"
 
 
+def test_a_method_no_better_than_another_users_memory_is_flagged(units):
+    shuffled = units.filter(pl.col("method") == "good").with_columns(pl.lit("shuffled_user").alias("method"))
+    board = board_of(pl.concat([units, shuffled]))
+    assert row(board, "good")["flags"] == "at or below shuffled_user control"
+    assert row(board, "shuffled_user")["flags"] == row(board, "oracle")["flags"] == ""
+
+
 def test_familiarity_groups_split_the_hits(units):
     board = board_of(units)
     whole, seen, familiar = (

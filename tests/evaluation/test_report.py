@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from html.parser import HTMLParser
 
 import polars as pl
@@ -167,3 +168,30 @@ def test_every_chart_compiles_and_holds_the_tables_numbers():
         "recall", descending=True
     )
     assert specs[0]["data"]["values"][0]["recall"] == round(best["recall"][0], 4)
+
+
+@pytest.mark.browser
+def test_the_page_draws_every_chart_from_disk_without_a_request(html, tmp_path):
+    browser_file = shutil.which("chromium")
+    if browser_file is None:
+        pytest.skip("chromium is not installed")
+    from playwright.sync_api import sync_playwright
+
+    hostile = render(tables(HOSTILE), card(HOSTILE), {HOSTILE: HOSTILE})
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=browser_file, args=["--no-sandbox"])
+        for name, text in (("plain.html", html), ("hostile.html", hostile)):
+            file = tmp_path / name
+            file.write_text(text, encoding="utf-8")
+            for scheme in ("light", "dark"):
+                page = browser.new_context(color_scheme=scheme).new_page()
+                asked, said = [], []
+                page.on("request", lambda request, asked=asked: asked.append(request.url))
+                page.on("console", lambda message, said=said: said.append(message.text))
+                page.on("pageerror", lambda error, said=said: said.append(str(error)))
+                page.on("dialog", lambda dialog, said=said: said.append("a dialog opened"))
+                page.goto(file.as_uri())
+                page.evaluate("document.querySelectorAll('details').forEach((section) => { section.open = true; })")
+                page.wait_for_function("document.querySelectorAll('.chart svg').length === 8", timeout=20_000)
+                assert (asked, said) == ([file.as_uri()], [])
+        browser.close()
