@@ -1,68 +1,385 @@
 """Pools, positives, familiarity and domains agree with a slow oracle, and keep their rules on the borders."""
 
-import importlib.util
-from datetime import timedelta
-from pathlib import Path
+from collections import Counter
+from datetime import UTC, datetime, timedelta
 
+import numpy as np
 import polars as pl
+import pool_oracle as oracle
 import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from pool_worlds import table, world, worlds
 
+from pipelines.commerce import pools as module
 from pipelines.commerce.domains import domains
-from pipelines.commerce.pools import pools
+from pipelines.commerce.pool_rules import familiarity_rules, pool_rules
+from pipelines.commerce.pools import Pools, pools
 from pipelines.commerce.positives import positives
+from pipelines.commerce.taxonomy import NoCategories
+from pipelines.hashing import mix64
 from pipelines.schema import TABLES
 
-
-def load(name):
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+T0 = datetime(2020, 2, 1, tzinfo=UTC)
+NAMES = ("pools", "pool_gold", "pool_counts")
 
 
-oracle = load("pool_oracle")
-worlds = load("pool_worlds")
+def examples(n):
+    return settings(max_examples=n, deadline=None, suppress_health_check=list(HealthCheck))
 
 
-def build(w):
+def past_of(w, tables):
+    return (w.visits.lazy(), w.batches.lazy(), w.transitions.lazy(), tables.lazy())
+
+
+def build(w, taxonomy=None):
     tables = domains(w.visits.lazy(), w.batches.lazy(), w.settings)
-    past = (w.visits.lazy(), w.batches.lazy(), w.transitions.lazy(), tables.lazy())
-    labelled = positives(w.signals, *past, w.settings)
-    return tables, labelled, pools(labelled, *past, w.taxonomy, w.settings)
+    labelled = positives(w.signals, *past_of(w, tables), w.settings)
+    return (
+        tables,
+        labelled,
+        pools(labelled, *past_of(w, tables), w.taxonomy if taxonomy is None else taxonomy, w.settings),
+    )
 
 
-def rows(frame):
-    return frame.to_dicts()
+def frames(built):
+    return {name: getattr(built, name) for name in NAMES}
 
 
-def same(frame, expected, table):
+def same(frame, expected, name):
     """The frame is the table, in its total order, with exactly the expected rows."""
-    spec = TABLES[table]
+    spec = TABLES[name]
     assert frame.schema == spec.schema
-    assert rows(frame) == rows(frame.sort(spec.sort_by, nulls_last=False))
-    built = pl.DataFrame(expected, schema=spec.schema).sort(spec.sort_by, nulls_last=False)
-    assert rows(frame) == rows(built)
+    assert frame.equals(frame.sort(spec.sort_by, nulls_last=False))
+    assert frame.equals(pl.DataFrame(expected, schema=spec.schema).sort(spec.sort_by, nulls_last=False))
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
-@given(worlds.worlds())
+@examples(100)
+@given(worlds())
 def test_everything_agrees_with_the_oracle(w):
     if w.taxonomy.is_empty():
         return
     tables, labelled, built = build(w)
-    visits, batches, transitions = rows(w.visits), rows(w.batches), rows(w.transitions)
+    visits, batches, transitions = (x.to_dicts() for x in (w.visits, w.batches, w.transitions))
     expected_domains = oracle.domains(visits, batches, w.settings)
     same(tables, expected_domains, "domains")
-    expected = oracle.positives(rows(w.signals), visits, batches, transitions, expected_domains, w.settings)
+    expected = oracle.positives(w.signals.to_dicts(), visits, batches, transitions, expected_domains, w.settings)
     same(labelled, expected, "positives")
-    taxonomy = [(r["l1"], r["l2"]) for r in rows(w.taxonomy)]
+    taxonomy = [(r["l1"], r["l2"]) for r in w.taxonomy.to_dicts()]
     shown, counts = oracle.pools(expected, visits, batches, transitions, expected_domains, taxonomy, w.settings)
-    for name, table, want in (
-        ("pools", built.pools, shown),
-        ("pool_gold", built.pool_gold, shown),
-        ("pool_counts", built.pool_counts, counts),
-    ):
+    for name, want in zip(NAMES, (shown, shown, counts), strict=True):
         columns = TABLES[name].schema.names()
-        same(table, [{c: r[c] for c in columns} for r in want], name)
+        same(frames(built)[name], [{c: r[c] for c in columns} for r in want], name)
+
+
+def test_the_random_worlds_reach_every_role_and_familiarity():
+    found = Counter()
+
+    @settings(max_examples=40, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @given(worlds())
+    def collect(w):
+        if w.taxonomy.height:
+            gold = build(w)[2].pool_gold
+            found.update(gold["role"].to_list())
+            found.update(gold["familiarity"].to_list())
+
+    collect()
+    assert set(found) == {
+        "positive",
+        "matched",
+        "history",
+        "random",
+        "seen",
+        "familiar",
+        "related",
+        "new",
+        "unconnected",
+    }
+
+
+@examples(15)
+@given(worlds())
+def test_row_order_does_not_matter(w):
+    if w.taxonomy.is_empty():
+        return
+    mixed = type(w)(
+        *(
+            getattr(w, name).sample(fraction=1, shuffle=True, seed=3)
+            for name in ("visits", "batches", "transitions", "signals", "taxonomy")
+        ),
+        w.settings,
+    )
+    for one, other in zip(build(w)[:2], build(mixed)[:2], strict=True):
+        assert one.equals(other)
+    for name in NAMES:
+        assert frames(build(w)[2])[name].equals(frames(build(mixed)[2])[name])
+
+
+@examples(12)
+@given(worlds())
+def test_shards_put_together_are_the_whole(w):
+    if w.taxonomy.is_empty():
+        return
+    tables, labelled, built = build(w)
+    parts = []
+    for user in sorted(w.batches["user_id"].unique().to_list()):
+        mine = pl.col("user_id") == user
+        past = tuple(x.filter(mine).lazy() for x in (w.visits, w.batches, w.transitions))
+        own = positives(w.signals.filter(mine), *past, tables.lazy(), w.settings)
+        parts.append((own, pools(own, *past, tables.lazy(), w.taxonomy, w.settings)))
+    assert pl.concat([own for own, _ in parts]).equals(labelled)
+    for name in NAMES:
+        assert pl.concat([frames(part)[name] for _, part in parts]).equals(frames(built)[name])
+
+
+@examples(20)
+@given(worlds())
+def test_the_rules_hold_on_every_world(w):
+    if w.taxonomy.is_empty():
+        return
+    tables, labelled, built = build(w)
+    assert pool_rules(built.pools, built.pool_gold, labelled, w.settings).is_empty()
+    assert familiarity_rules(labelled, built.pool_gold, *past_of(w, tables), w.settings).is_empty()
+
+
+@examples(20)
+@given(worlds())
+def test_a_larger_taxonomy_only_displaces(w):
+    """Candidates that stay keep their order, and only newcomers come in for those that go."""
+    if w.taxonomy.is_empty():
+        return
+    new = table("taxonomy", [{"l1": a, "l2": f"new {n}", "l2_name": "n"} for a in "ab" for n in range(3)])
+    grown = pl.concat([w.taxonomy, new])
+    small, large = (build(w, taxonomy)[2].pool_gold for taxonomy in (w.taxonomy, grown))
+    pool = ["user_id", "transition_index", "pool"]
+    for key, before in small.group_by(pool):
+        after = large.filter(pl.all_horizontal(pl.col(c) == k for c, k in zip(pool, key, strict=True)))
+        old, now = (list(zip(x["l1"], x["l2"], strict=True)) for x in (before.sort("position"), after))
+        assert [c for c in old if c in now] == [c for c in now if c in old]
+        entered = [c for c in now if c not in old]
+        assert all(l2.startswith("new") for _, l2 in entered)
+
+
+def day(number, *categories):
+    return [(T0 + timedelta(days=number, minutes=i), c) for i, c in enumerate(categories)]
+
+
+def cats(l1, *numbers):
+    return [(l1, f"c{n}") for n in numbers]
+
+
+def counts(built, pool="remember", t=0):
+    row = built.pool_counts.filter((pl.col("pool") == pool) & (pl.col("transition_index") == t)).row(0, named=True)
+    return {k: v for k, v in row.items() if k.startswith("n_")}
+
+
+def test_a_pool_in_the_plain_case():
+    # 20 categories of a familiar domain seen; 2 of them wanted.
+    w = world({"u": [day(0, *cats("a", *range(20))), day(1, ("a", "c0"))]}, [("u", 0, c) for c in cats("a", 0, 1)])
+    built = build(w)[2]
+    assert counts(built) == {"n_positives": 2, "n_cut": 0, "n_matched": 6, "n_history": 0, "n_random": 0, "n_short": 0}
+    assert counts(built, "infer") == dict.fromkeys(counts(built), 0)
+    assert built.pools["n_choose"].to_list() == [2] * 8
+    assert built.pools["position"].to_list() == list(range(8))
+    assert built.pools.columns == ["user_id", "transition_index", "pool", "position", "l1", "l2", "n_choose"]
+    wanted = built.pool_gold.filter(pl.col("role") == "positive").select("l1", "l2").sort("l2").rows()
+    assert wanted == cats("a", 0, 1)
+
+
+@pytest.mark.parametrize(("n", "kept", "cut"), [(9, 9, 0), (10, 10, 0), (11, 10, 1), (30, 10, 20)])
+def test_at_most_ten_positives_are_kept(n, kept, cut):
+    w = world({"u": [day(0, *cats("a", *range(99))), day(1, ("a", "c0"))]}, [("u", 0, c) for c in cats("a", *range(n))])
+    _, labelled, built = build(w)
+    assert counts(built)["n_positives"] == kept
+    assert counts(built)["n_cut"] == cut
+    gone = labelled.filter(~pl.col("kept")).select("l1", "l2")
+    assert gone.height == cut
+    assert set(labelled["pool"].to_list()) == {"remember"}
+    # Neither asked nor offered as a distractor.
+    assert built.pools.join(gone, on=["l1", "l2"], how="semi").is_empty()
+
+
+def test_the_limit_is_per_pool():
+    seen, near = cats("a", *range(12)), cats("b", *range(1, 13))
+    w = world({"u": [day(0, *seen, ("b", "c0")), day(1, ("b", "c0"))]}, [("u", 0, c) for c in seen + near])
+    built = build(w)[2]
+    assert [counts(built, pool)["n_positives"] for pool in ("remember", "infer")] == [10, 10]
+    assert [counts(built, pool)["n_cut"] for pool in ("remember", "infer")] == [2, 2]
+
+
+def test_matched_comes_first_then_history_then_random_then_nothing():
+    # Seen: c0, c1 (both wanted), c2. Familiar: f0. Elsewhere: one unconnected category.
+    history = day(0, *cats("a", 0, 1, 2), ("a", "c0"), ("a", "c0"))
+    w = world(
+        {"u": [history, day(1, ("a", "c0"))]}, [("u", 0, c) for c in cats("a", 0, 1)], [("a", "f0"), ("z", "far")]
+    )
+    built = build(w)[2]
+    assert counts(built) == {"n_positives": 2, "n_cut": 0, "n_matched": 1, "n_history": 1, "n_random": 1, "n_short": 3}
+    roles = {(r["l1"], r["l2"]): (r["role"], r["familiarity"]) for r in built.pool_gold.to_dicts()}
+    assert roles == {
+        ("a", "c0"): ("positive", "seen"),
+        ("a", "c1"): ("positive", "seen"),
+        ("a", "c2"): ("matched", "seen"),
+        ("a", "f0"): ("history", "familiar"),
+        ("z", "far"): ("random", "unconnected"),
+    }
+
+
+def test_no_positive_of_the_transition_is_a_distractor():
+    # Wanted: one seen, one related, one unconnected, and more than the limit; nothing of them is offered.
+    seen, near, far = cats("a", *range(6)), cats("b", 1, 2), cats("z", *range(3))
+    w = world(
+        {"u": [day(0, *cats("a", *range(8)), ("b", "c0")), day(1, ("b", "c0"))]},
+        [("u", 0, c) for c in seen + near + far],
+        max_positives=2,
+    )
+    _, labelled, built = build(w)
+    assert labelled.filter(pl.col("pool").is_null())["l1"].to_list() == ["z"] * 3
+    wanted = set(seen + near + far)
+    offered = built.pool_gold.filter(pl.col("role") != "positive")
+    assert not wanted & set(zip(offered["l1"], offered["l2"], strict=True))
+    assert counts(built)["n_positives"] == 2
+    # The other pool's categories may be random fallbacks, but not its positives.
+    assert set(zip(*(offered.filter(pl.col("pool") == "remember")[c] for c in ("l1", "l2")), strict=True)) == {
+        ("a", "c6"),
+        ("a", "c7"),
+        ("b", "c0"),
+    }
+
+
+def test_a_pool_does_not_depend_on_other_transitions_or_users():
+    users = {name: [day(0, *cats("a", *range(9))), day(1, ("a", "c0")), day(2, ("b", "q"))] for name in "uv"}
+    one = world({"u": users["u"][:2]}, [("u", 0, ("a", "c0"))], [("b", "q")])
+    many = world(users, [(u, t, ("a", f"c{t}")) for u in "uv" for t in (0, 1)])
+    mine = (pl.col("user_id") == "u") & (pl.col("transition_index") == 0)
+    assert build(many)[2].pool_gold.filter(mine).equals(build(one)[2].pool_gold)
+
+
+def test_order_and_choice_differ_between_users_transitions_and_seeds():
+    users = {name: [day(n, *cats("a", *range(60))) for n in range(3)] for name in "uv"}
+    wanted = [(u, t, ("a", "c0")) for u in "uv" for t in (0, 1)]
+    drawn = set()
+    for seed in (1, 2):
+        gold = build(world(users, wanted, seed=seed))[2].pool_gold
+        for _, part in gold.group_by("user_id", "transition_index"):
+            drawn.add(tuple(part.sort("position")["l2"].to_list()))
+    assert len(drawn) == 8
+
+
+def test_positives_stand_anywhere():
+    users = {f"u{n}": [day(0, *cats("a", *range(40))), day(1, ("a", "c0"))] for n in range(400)}
+    gold = build(world(users, [(u, 0, ("a", "c0")) for u in users]))[2].pool_gold
+    places = Counter(gold.filter(pl.col("role") == "positive")["position"].to_list())
+    assert set(places) == {0, 1, 2, 3}
+    assert all(70 < n < 130 for n in places.values())
+
+
+def test_a_log_without_level_one_asks_for_seen_categories_only():
+    seen = [(None, f"c{n}") for n in range(8)]
+    w = world({"u": [day(0, *seen), day(1, (None, "c0"))]}, [("u", 0, (None, "c0")), ("u", 0, (None, "unseen"))])
+    _, labelled, built = build(w)
+    assert dict(zip(labelled["l2"], labelled["familiarity"], strict=True)) == {"c0": "seen", "unseen": "unconnected"}
+    assert labelled["pool"].to_list() == ["remember", None]
+    assert counts(built)["n_matched"] == 3
+    assert counts(built, "infer")["n_positives"] == 0
+
+
+def test_a_log_without_level_two_is_refused():
+    w = world({"u": [day(0, None), day(1, None)]})
+    with pytest.raises(NoCategories, match="no level-2 category"):
+        pools(TABLES["positives"].empty(), *past_of(w, TABLES["domains"].empty()), w.taxonomy, w.settings)
+
+
+def test_an_empty_shard_gives_empty_tables():
+    w = world({"u": [day(0, ("a", "c0"))]})
+    built = build(w)[2]
+    for name, frame in frames(built).items():
+        assert frame.equals(TABLES[name].empty())
+
+
+def test_what_is_not_in_the_taxonomy_is_refused():
+    w = world({"u": [day(0, ("a", "c0")), day(1, ("a", "c1"))]}, [("u", 0, ("a", "c1"))])
+    with pytest.raises(ValueError, match="a visit names a category that is not in the taxonomy"):
+        build(w, w.taxonomy.filter(pl.col("l2") != "c0"))
+    v = world({"u": [day(0, ("a", "c0")), day(1, ("a", "c0"))]}, [("u", 0, ("a", "c1"))])
+    with pytest.raises(ValueError, match="a positive is not in the taxonomy"):
+        build(v, v.taxonomy.filter(pl.col("l2") != "c1"))
+
+
+def test_the_compiled_mixer_is_the_published_one():
+    keys = np.array([0, 1, 2**63, 2**64 - 1, 12345678901234567890], dtype=np.uint64)
+    states = mix64(np.uint64(7), keys)
+    assert [int(module._mix(state, key)) for state, key in zip(states, keys, strict=True)] == mix64(
+        np.uint64(7), keys, keys
+    ).tolist()
+    assert [oracle.mix(7, int(key)) for key in keys] == states.tolist()
+
+
+@pytest.fixture(scope="module")
+def frozen():
+    users = {name: [day(n, *cats("a", *range(20)), ("b", "c0")) for n in range(2)] for name in "uv"}
+    w = world(users, [(u, 0, c) for u in "uv" for c in [*cats("a", 0, 1), ("b", "c1")]], cats("b", *range(1, 9)))
+    tables, labelled, built = build(w)
+    return w, tables, labelled, built
+
+
+def broken(frozen, **changed):
+    w, _, labelled, built = frozen
+    parts = {"pools": built.pools, "pool_gold": built.pool_gold, "positives": labelled} | changed
+    return set(pool_rules(**parts, settings=w.settings)["rule"].to_list())
+
+
+def swap(frame, a, b):
+    """The candidates of two places change places."""
+    moved = frame.with_columns(pl.col("position").replace({a: b, b: a}))
+    return moved.sort("user_id", "transition_index", "pool", "position")
+
+
+def test_an_order_that_is_not_the_keyed_one_is_caught(frozen):
+    built = frozen[3]
+    assert broken(frozen) == set()
+    moved = {name: swap(frames(built)[name], 0, 1) for name in ("pools", "pool_gold")}
+    assert broken(frozen, **moved) == {"candidates are not in the order of their keyed hash"}
+    assert broken(frozen, pools=moved["pools"]) == {
+        "candidates are not in the order of their keyed hash",
+        "a candidate of the pool has no role",
+        "a role belongs to no candidate of the pool",
+    }
+
+
+def test_a_distractor_that_is_a_positive_is_caught(frozen):
+    labelled, built = frozen[2:]
+    offered = built.pool_gold.filter(pl.col("role") == "matched").head(1)
+    extra = labelled.head(1).with_columns(offered[c].alias(c) for c in ("user_id", "transition_index", "l1", "l2"))
+    cut = extra.with_columns(pl.lit(False).alias("kept"))
+    assert broken(frozen, positives=pl.concat([labelled, cut])) == {"a distractor is a positive of the transition"}
+    gone = cut.with_columns(pl.lit(None, labelled.schema["pool"]).alias("pool"))
+    assert broken(frozen, positives=pl.concat([labelled, gone])) == {"a distractor is a positive of the transition"}
+
+
+def test_repeats_counts_and_roles_are_caught(frozen):
+    labelled, built = frozen[2:]
+    gold = built.pool_gold
+    doubled = pl.concat([gold, gold.head(1)])
+    assert "a candidate is there twice" in broken(frozen, pool_gold=doubled)
+    wrong = built.pools.with_columns(pl.col("n_choose") + 1)
+    assert broken(frozen, pools=wrong) == {"the number to choose is not that of the positives"}
+    assert broken(frozen, positives=labelled.filter(pl.col("l2") != "c1")) >= {"a candidate called positive is none"}
+    lost = gold.with_columns(pl.col("role").replace("positive", "matched"))
+    assert broken(frozen, pool_gold=lost) >= {
+        "a kept positive is not in its pool",
+        "matched distractors have no positive of their familiarity",
+        "a pool has more distractors than wanted",
+    }
+    shifted = built.pools.with_columns(pl.col("position") + 1)
+    assert "positions are not 0, 1, 2 …" in broken(frozen, pools=shifted)
+
+
+def test_a_familiarity_that_the_history_does_not_give_is_caught(frozen):
+    w, tables, labelled, built = frozen
+    gold = built.pool_gold
+    other = gold.with_columns(pl.col("familiarity").replace({"seen": "related", "related": "seen"}))
+    assert "a candidate's familiarity does not belong to the pool" in broken(frozen, pool_gold=other)
+    assert familiarity_rules(labelled, gold, *past_of(w, tables), w.settings).is_empty()
+    found = familiarity_rules(labelled, other, *past_of(w, tables), w.settings)
+    assert found.height == gold.height
+    assert isinstance(built, Pools)
