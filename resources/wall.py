@@ -61,9 +61,8 @@ _lock = Lock()
 _installed = False
 
 
-@contextmanager
-def guarded(roots: Sequence[Path]) -> Iterator[Guard]:
-    """Watch the block, in every thread of this process. Raises `WallBreached` at its end if anything was tried."""
+def tripwire(roots: Sequence[Path]) -> Guard:
+    """Watch from now on; for a process that is guarded all its life. `Guard.breaches` tells what was tried."""
     global _installed
     guard = Guard(tuple(os.path.realpath(root) for root in roots))
     with _lock:
@@ -72,6 +71,13 @@ def guarded(roots: Sequence[Path]) -> Iterator[Guard]:
             sys.addaudithook(_hook)
             _installed = True
         _guards.append(guard)
+    return guard
+
+
+@contextmanager
+def guarded(roots: Sequence[Path]) -> Iterator[Guard]:
+    """Watch the block, in every thread of this process. Raises `WallBreached` at its end if anything was tried."""
+    guard = tripwire(roots)
     try:
         yield guard
     finally:
@@ -85,9 +91,8 @@ def _hook(event: str, arguments: tuple[Any, ...]) -> None:
     if not _guards:
         return
     if event in _PROGRAMS:
-        touched = [str(arguments[0]) if arguments else ""]
         for guard in _guards:
-            _note(guard, event, touched[0])
+            _note(guard, event, str(arguments[0]) if arguments else "")
     elif event in _PATHS:
         for name in arguments[:2]:
             if isinstance(name, str | bytes | os.PathLike):

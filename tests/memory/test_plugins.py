@@ -1,8 +1,12 @@
 """A real third-party package: found, listed, run through the replay in its own process, and kept from the gold."""
 
 import socket
+import subprocess
+import sys
 import textwrap
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import polars as pl
@@ -17,9 +21,10 @@ from pipelines.memory.registry import builtin_methods
 from pipelines.memory.replay import replay
 from pipelines.memory.timeline import Histories
 from pipelines.memory.wire import batch_from_json, batch_to_json
-from resources.plugin_process import PluginError, all_methods, open_method, plugin_entries
+from resources.plugin_process import PluginError, PluginProcess, all_methods, open_method, plugin_entries
 from resources.sandbox import wall_missing
 from resources.tokenizer import load_tokens
+from resources.wall import WallBreached
 
 MARK = "GOLD-7f3a"
 needs_wall = pytest.mark.skipif(bool(wall_missing()), reason=f"no namespaces here: {wall_missing()}")
@@ -205,6 +210,11 @@ HOSTILE_PLUGIN = """
 
     from trailbench import JsonMemory, MethodSpec, Readout
 
+    if {disarm!r}:
+        import resources.wall
+
+        resources.wall._guards.clear()
+
     PATHS = {paths!r}
     PORT = {port}
     MARK = "GOLD-" + "7f3a"
@@ -303,11 +313,14 @@ HOSTILE_PLUGIN = """
 """
 
 
-@pytest.fixture
-def thief(site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Path]]:
-    """A hostile package that knows where the gold is; the folders to hide. One lies inside its own folder."""
-    import sys
+@pytest.fixture(params=[True], ids=["disarmed"])
+def thief(
+    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> Iterator[list[Path]]:
+    """A hostile package that knows where the gold is and, by default, takes out the tripwire in its own process.
 
+    Gives the folders to hide; one lies inside the package's own folder.
+    """
     near, far = site / "near" / "gold", tmp_path / "home" / "gold"
     for gold in (near, far):
         gold.mkdir(parents=True)
@@ -324,7 +337,12 @@ def thief(site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
         port = server.getsockname()[1]
         pipe.bind(f"\0trailbench-test-{port}")
         pipe.listen()
-        install(site, "thief-memory", HOSTILE_PLUGIN.format(paths=paths, port=port, prefix=sys.prefix), thief=":spec")
+        install(
+            site,
+            "thief-memory",
+            HOSTILE_PLUGIN.format(disarm=request.param, paths=paths, port=port, prefix=sys.prefix),
+            thief=":spec",
+        )
         yield [near, far]
 
 
@@ -359,6 +377,65 @@ def test_the_same_plugin_without_a_wall_finds_the_gold_and_is_labelled(
         "write",
     } <= loot
     assert "environment" not in loot and "descriptor" not in loot
+
+
+@pytest.mark.parametrize("thief", [False], indirect=True)
+@pytest.mark.parametrize("missing", ["", "switched off"])
+def test_a_plugin_that_reaches_for_the_gold_is_reported_even_where_it_finds_nothing(
+    thief: list[Path], given: Histories, monkeypatch: pytest.MonkeyPatch, missing: str
+) -> None:
+    if not missing and wall_missing():
+        pytest.skip("no namespaces here")
+    monkeypatch.setattr(plugin_process, "wall_missing", lambda: missing)
+    with open_method("thief", hidden=thief) as spec, pytest.raises(WallBreached, match=r"open: .*gold/g\.txt"):
+        found_by(spec, given)
+
+
+def processes_of(leader: int) -> set[int]:
+    """Living processes in the session of `leader`."""
+    found = set()
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            fields = path.read_text().rsplit(")", 1)[1].split()
+            if int(fields[3]) == leader and fields[0] != "Z":
+                found.add(int(path.parent.name))
+    return found
+
+
+def wait_until_gone(leader: int) -> None:
+    deadline = time.monotonic() + 10
+    while processes_of(leader) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert processes_of(leader) == set()
+
+
+@pytest.mark.parametrize("missing", ["", "switched off"])
+def test_no_process_and_no_folder_is_left(site: Path, monkeypatch: pytest.MonkeyPatch, missing: str) -> None:
+    if not missing and wall_missing():
+        pytest.skip("no namespaces here")
+    monkeypatch.setattr(plugin_process, "wall_missing", lambda: missing)
+    install(site, "their-memory", LAST_LINE, last_items=":spec")
+    entry = next(entry for entry in plugin_entries() if entry.package == "their-memory")
+    with PluginProcess(entry) as process:
+        leader, folder = process._child.pid, process._folder
+        assert processes_of(leader) and folder.exists()
+    wait_until_gone(leader)
+    assert not folder.exists()
+
+
+def test_a_killed_parent_leaves_no_child(site: Path) -> None:
+    install(site, "their-memory", LAST_LINE, last_items=":spec")
+    code = f"""
+        import os, sys
+        sys.path[:0] = [{str(site)!r}, {str(Path(plugin_process.__file__).parents[1])!r}]
+        from resources.plugin_process import PluginProcess, plugin_entries
+        process = PluginProcess([e for e in plugin_entries() if e.package == "their-memory"][0])
+        print(process._child.pid, flush=True)
+        os.kill(os.getpid(), 9)
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=False)
+    assert done.returncode == -9, done.stderr
+    wait_until_gone(int(done.stdout))
 
 
 @needs_wall
