@@ -120,7 +120,7 @@ def _parse(piece: Lines, names: list[str], wanted: Sequence[str], separator: str
         regular = raw.str.contains(f"^{field}(?:{re.escape(separator)}{field})*$")
         bare = raw.str.replace_all(f'"{inner}"', "").str.count_matches(separator, literal=True) + 1
         n_fields = n_fields.zip_with(~quoted, bare)
-        used, records, open_quotes, left = _odd_records(piece, quoted & ~regular, separator, last=last)
+        used, records, open_quotes, left = _odd_records(piece, quoted & ~regular, separator, width, last=last)
         keep = keep & ~used
     fits = keep & (n_fields == width)
     clean = frame if fits.all() else frame.filter(fits)
@@ -170,7 +170,7 @@ def _columns(
 
 
 def _odd_records(
-    piece: Lines, odd: pl.Series, separator: str, *, last: bool
+    piece: Lines, odd: pl.Series, separator: str, width: int, *, last: bool
 ) -> tuple[pl.Series, list[tuple[int, list[str], str]], list[tuple[int, str, str]], int]:
     """Records that start on an odd line, read one by one.
 
@@ -186,7 +186,7 @@ def _odd_records(
         if start < until:
             continue
         span = lines.slice(start, MAX_RECORD_LINES).to_list()
-        count, fields = _record(span, separator)
+        count, fields = _record(span, separator, width)
         if not count and len(span) < MAX_RECORD_LINES and not last:
             used[start:] = True
             return pl.Series(used), records, bad, len(lines) - start
@@ -200,36 +200,42 @@ def _odd_records(
     return pl.Series(used), records, bad, 0
 
 
-def _record(lines: list[str], separator: str) -> tuple[int, list[str]]:
-    """Fields of the record at the start of `lines` and how many lines it takes; 0 when a quote stays open."""
+def _record(lines: list[str], separator: str, width: int) -> tuple[int, list[str]]:
+    """Fields of the record at the start of `lines` and how many lines it takes; 0 when it is none.
+
+    Within a line everything is taken as it comes. Over several lines only a regular
+    record counts: right number of fields, quotes closed at the end of a field. Else two
+    stray quotes would swallow the good lines between them.
+    """
     fields: list[str] = []
-    field: list[str] = []
-    inside, at_start = False, True
+    field = ""
+    inside, regular = False, True
     for number, line in enumerate(lines):
-        if number:
-            field.append("\n")
         i = 0
-        while i < len(line):
-            char = line[i]
+        while i <= len(line):
             if inside:
-                if char != '"':
-                    field.append(char)
-                elif line[i + 1 : i + 2] == '"':
-                    field.append('"')
+                end = line.find('"', i)
+                if end < 0:
+                    field += line[i:] + "\n"
+                    break
+                field += line[i:end]
+                i = end + 1
+                if line[i : i + 1] == '"':
+                    field += '"'
                     i += 1
                 else:
                     inside = False
-            elif char == separator:
-                fields.append("".join(field))
-                field, at_start = [], True
-                i += 1
-                continue
-            elif char == '"' and at_start:
+                    regular = regular and line[i : i + 1] in ("", separator)
+            elif line[i : i + 1] == '"' and not field and (i == 0 or line[i - 1] == separator):
                 inside = True
+                i += 1
             else:
-                field.append(char)
-            at_start = False
-            i += 1
+                end = line.find(separator, i)
+                fields.append(field + (line[i:end] if end >= 0 else line[i:]))
+                field = ""
+                i = end + 1 if end >= 0 else len(line) + 1
         if not inside:
-            return number + 1, [*fields, "".join(field)]
+            if number and (not regular or len(fields) != width):
+                return 0, []
+            return number + 1, fields
     return 0, []

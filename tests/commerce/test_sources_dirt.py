@@ -1,6 +1,8 @@
 """Every defect that public copies of these logs have, with the right outcome."""
 
+import csv
 import gzip
+import itertools
 import json
 from datetime import UTC, datetime
 
@@ -12,6 +14,7 @@ from pipelines.commerce import reading
 from pipelines.commerce.events import read_drop
 from pipelines.commerce.mapping import Mapping
 from pipelines.commerce.reading import SourceError
+from pipelines.commerce.reading_delimited import _record
 from pipelines.commerce.sources import SOURCES
 from pipelines.commerce.sources.uci_online_retail import DAY_FIRST
 
@@ -513,3 +516,20 @@ def test_a_mapping_for_anything_else(tmp_path):
     )
     assert first["time"] == datetime(2020, 11, 1, 0, 0, 0, 1, tzinfo=UTC)
     assert drop.counts["events"] == 2
+
+
+def test_two_stray_quotes_do_not_swallow_the_lines_between(log):
+    lines = [rees(n) for n in range(9)]
+    lines[2], lines[6] = rees(2, brand='"open'), rees(6, brand='"open')
+    drop = read(log(*lines), "rees46")
+    assert drop.rejects.select("line", "reason").rows() == [(4, "quote never closed"), (8, "quote never closed")]
+    assert drop.counts["events"] == 7
+
+
+def test_the_record_reader_agrees_with_the_csv_module():
+    alphabet = ["a", '"', '""', ",", "b c", ""]
+    for parts in itertools.product(alphabet, repeat=5):
+        line = "".join(parts)
+        count, fields = _record([line], ",", 3)
+        if count:
+            assert fields == (next(csv.reader([line]), []) or [""]), line
