@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 
 from pipelines.findings import Severity
-from pipelines.schema import TABLES
+from pipelines.schema import FAMILIARITIES, TABLES
 
 
 @dataclass(frozen=True)
@@ -153,14 +153,17 @@ OWN: dict[str, tuple[Expectation, ...]] = {
     "readouts": (Length("state_hash", 1),),
     "readings": (InSet("status", _READING_STATUSES),),
     "units": (
-        InSet("status", _READING_STATUSES),
+        InSet("status", (*_READING_STATUSES, "missing")),
         Length("method", 1),
         Length("reader", 1),
         Between("budget", 0),
         Between("n_positives", 1),
         Between("n_batches", 2),
         Between("average_precision", 0.0, 1.0),
+        Between("expected_hits", 0.0),
+        AtLeast("n_positives", "expected_hits"),
         AtLeast("n_positives", "n_hit"),
+        *(AtLeast(f"n_{group}", f"hit_{group}") for group in FAMILIARITIES[:-1]),
         AtLeast("n_eligible", "n_exposed"),
         AtLeast("n_candidates", "n_positives"),
         AtLeast("n_candidates", "n_eligible"),
@@ -191,7 +194,9 @@ def suite(table: str, expected_rows: int | None = None) -> tuple[Expectation, ..
 
 
 def _counts(name: str, dtype: pl.DataType) -> bool:
-    counted = name.startswith(("n_", "tokens")) or name.endswith("_index") or name in ("position", "first_visit")
+    counted = (
+        name.startswith(("n_", "hit_", "tokens")) or name.endswith("_index") or name in ("position", "first_visit")
+    )
     return dtype.is_integer() and counted
 
 

@@ -8,6 +8,9 @@ from expectations.invariants.labels import PER_POOL, PER_TRANSITION
 from expectations.invariants.rules import Frames, among, lacking, never, no_rows, not_checked, ordered
 from pipelines.commerce.settings import CommerceSettings
 from pipelines.findings import Finding
+from pipelines.schema import FAMILIARITIES
+
+GROUPS = FAMILIARITIES[:-1]
 
 
 def readouts(frames: Frames, settings: CommerceSettings) -> list[Finding]:
@@ -22,7 +25,11 @@ def readouts(frames: Frames, settings: CommerceSettings) -> list[Finding]:
 
 
 def readings(frames: Frames, settings: CommerceSettings) -> list[Finding]:
-    """Choices are candidates, each once, as many as the status says (companion `pools`)."""
+    """Total order, pools that exist; choices that can be (companion `pools`).
+
+    A choice outside the pool, or not as many as the status says, is the reader's
+    fault: scoring counts it, so here it is a warning.
+    """
     frame = frames["readings"]
     findings = [
         ordered("readings", frame),
@@ -31,6 +38,7 @@ def readings(frames: Frames, settings: CommerceSettings) -> list[Finding]:
             "no candidate is chosen twice",
             frame,
             pl.col("chosen").list.n_unique() != pl.col("chosen").list.len(),
+            "warning",
         ),
     ]
     if missing := lacking(frames, "pools"):
@@ -49,6 +57,7 @@ def readings(frames: Frames, settings: CommerceSettings) -> list[Finding]:
             (pl.col("chosen").list.min() < 0)
             | (pl.col("chosen").list.max() >= pl.col("n"))
             | ((pl.col("scores").list.len() != 0) & (pl.col("scores").list.len() != pl.col("n"))),
+            "warning",
         ),
         never(
             "status",
@@ -57,6 +66,7 @@ def readings(frames: Frames, settings: CommerceSettings) -> list[Finding]:
             ((status == "ok") & (chosen != wanted))
             | ((status == "short") & (chosen >= wanted))
             | ((status == "over") & (chosen < wanted)),
+            "warning",
         ),
     ]
 
@@ -64,17 +74,13 @@ def readings(frames: Frames, settings: CommerceSettings) -> list[Finding]:
 def units(frames: Frames, settings: CommerceSettings) -> list[Finding]:
     """Counts that can be: no more choices than were asked, none from a reading that failed."""
     frame = frames["units"]
-    lost = pl.col("status").is_in(["invalid", "failed"])
-    pool_facts = ["n_positives", "n_candidates", "n_eligible"]
+    lost = pl.col("status").is_in(["invalid", "failed", "missing"])
+    pool_facts = ["n_positives", "n_candidates", "n_eligible", *(f"n_{group}" for group in GROUPS)]
     facts = frame.group_by(PER_POOL).agg(pl.col(pool_facts).n_unique())
+    chosen = pl.col("n_hit") + pl.col("n_exposed")
     return [
         ordered("units", frame),
-        never(
-            "choices",
-            "hits and exposures are no more than asked",
-            frame,
-            pl.col("n_hit") + pl.col("n_exposed") > pl.col("n_positives"),
-        ),
+        never("choices", "hits and exposures are no more than asked", frame, chosen > pl.col("n_positives")),
         never(
             "parts",
             "positives and eligible distractors are candidates",
@@ -82,11 +88,13 @@ def units(frames: Frames, settings: CommerceSettings) -> list[Finding]:
             pl.col("n_positives") + pl.col("n_eligible") > pl.col("n_candidates"),
         ),
         never(
-            "lost_is_zero",
-            "an invalid or failed reading hits nothing",
+            "groups",
+            "positives and hits of the familiarity groups add up to all",
             frame,
-            lost & (pl.col("n_hit") + pl.col("n_exposed") > 0),
+            (pl.sum_horizontal(f"n_{group}" for group in GROUPS) != pl.col("n_positives"))
+            | (pl.sum_horizontal(f"hit_{group}" for group in GROUPS) != pl.col("n_hit")),
         ),
+        never("lost_is_zero", "an invalid, failed or missing reading hits nothing", frame, lost & (chosen > 0)),
         no_rows(
             "one_pool",
             "all methods are asked the same pools",

@@ -10,10 +10,11 @@ from datetime import timedelta
 from typing import Any
 
 from pipelines.commerce.settings import CommerceSettings
-from pipelines.schema import ACTIONS
 
 Row = Mapping[str, Any]
 COUNTED = ("click", "browse", "favourite", "cart", "purchase")
+RANK = {"click": 0, "browse": 0, "favourite": 1, "cart": 2, "purchase": 3}
+"""Click and browse share a rank: within one instant the item decides before them."""
 
 
 def visits(events: Sequence[Row], settings: CommerceSettings) -> list[dict[str, Any]]:
@@ -21,7 +22,7 @@ def visits(events: Sequence[Row], settings: CommerceSettings) -> list[dict[str, 
     gap = timedelta(minutes=settings.visit_gap_minutes)
     kept = sorted(
         (event for event in events if event["action"] in COUNTED),
-        key=lambda event: (event["time"], ACTIONS.index(event["action"]), event["item_id"]),
+        key=lambda event: (event["time"], RANK[event["action"]], event["item_id"]),
     )
     found: list[dict[str, Any]] = []
     for event in kept:

@@ -226,7 +226,7 @@ def transitions(frames: Frames, settings: CommerceSettings) -> list[Finding]:
         ),
     ]
     if missing := lacking(frames, "batches", "cohort"):
-        return [*findings, *(not_checked(name, *missing) for name in ("pairs", "batches_minus_users"))]
+        return [*findings, *(not_checked(name, *missing) for name in ("pairs", "batches_minus_users", "cohort_only"))]
     kept = frames["cohort"].filter(pl.col("reason") == "").select("user_id")
     taken = frames["batches"].join(kept, on="user_id", how="semi")
     target = taken.select(
