@@ -8,15 +8,15 @@ import polars as pl
 from expectations.audits import INVARIANT, SUITE
 from pipelines.findings import Finding, failed_errors
 
+AssetName = dg.AssetKey | str | Sequence[str]
+
 _DESCRIPTIONS = {
     SUITE: "Schema, nulls, ranges, sets, uniqueness and row counts of the table.",
     INVARIANT: "What every row must keep, with companion tables and independent slow paths.",
 }
 
 
-def specs(
-    asset: dg.CoercibleToAssetKey, partitions_def: dg.PartitionsDefinition | None = None
-) -> list[dg.AssetCheckSpec]:
+def specs(asset: AssetName, partitions_def: dg.PartitionsDefinition | None = None) -> list[dg.AssetCheckSpec]:
     """The two checks of an asset, on its own partitions; both are blocking."""
     return [
         dg.AssetCheckSpec(name, asset=asset, description=text, blocking=True, partitions_def=partitions_def)
@@ -24,7 +24,7 @@ def specs(
     ]
 
 
-def results(findings: Sequence[Finding], asset: dg.CoercibleToAssetKey | None = None) -> Iterator[dg.AssetCheckResult]:
+def results(findings: Sequence[Finding], asset: AssetName | None = None) -> Iterator[dg.AssetCheckResult]:
     """One result a check; to be yielded before the asset materialises or raises.
 
     A failed warning fails its check at severity WARN, which blocks nothing; an
