@@ -366,6 +366,7 @@ TABLES: dict[str, Table] = {
         },
         key=("method", "reader", "budget", "user_id", "transition_index", "pool"),
         wall="gold",
+        may_be_empty="a shard may hold no sampled user",
     ),
     "funnel": Table(
         "What went in, stayed and left at every step, by reason; in = kept + dropped.",

@@ -186,3 +186,14 @@ def test_scores_do_not_depend_on_row_order():
     )
     assert shuffled.equals(units_of(readings, gold))
     assert readings_from_scores(scored.sample(fraction=1, shuffle=True, seed=4)).equals(readings)
+
+
+def test_a_shard_without_sampled_users_scores_to_an_empty_table():
+    gold, nothing = TABLES["pool_gold"].empty(), TABLES["readings"].empty()
+    labels = {"method": "m", "reader": "r", "budget": 600}
+    got = score(nothing, gold, TABLES["readouts"].empty(), TABLES["cohort"].empty(), **labels)
+    assert got.equals(TABLES["units"].empty())
+    assert oracle(gold, TABLES["cohort"].empty()).equals(got)
+    empty = [TABLES[name].empty() for name in ("pools", "pool_gold", "transitions", "popularity", "cohort")]
+    assert popularity(*empty).equals(got)
+    assert recall_by_position(nothing, gold, **labels).is_empty()
