@@ -1,18 +1,19 @@
 """Commerce track: raw log drops → visits, batches, transitions, labels, pools."""
 
 from collections.abc import Iterator
+from dataclasses import asdict
 
 import dagster as dg
-from expectations.checks import check_specs
-from pipelines.commerce.events import read_drop
 
 from assets.inputs import domain_hashes, mapping_of, vocabulary_hash
 from assets.partitions import DROPS, RELEASE_SHARDS, RELEASES
 from assets.publishing import Made, Result, publish
 from assets.steps import OWNERS, Given, release_step
+from expectations import checks
 from pipelines.commerce.batches import batches as make_batches
 from pipelines.commerce.cohort import cohort as make_cohort
 from pipelines.commerce.domains import domains as make_domains
+from pipelines.commerce.events import read_drop
 from pipelines.commerce.pools import pools as make_pools
 from pipelines.commerce.popularity import popularity as make_popularity
 from pipelines.commerce.positives import positives as make_positives
@@ -23,7 +24,7 @@ from pipelines.commerce.taxonomy import taxonomy as make_taxonomy
 from pipelines.commerce.transitions import transitions as make_transitions
 from pipelines.commerce.visits import visits as make_visits
 from pipelines.hashing import frame_hash
-from resources.walls import InputStore
+from resources.dag import InputStore
 
 
 def _modules(*names: str) -> tuple[str, ...]:
@@ -36,7 +37,7 @@ LABELLING = _modules("positives", "signals", "familiarity")
 
 @dg.asset(
     partitions_def=DROPS,
-    check_specs=check_specs("events", ["events", "rejects"], DROPS),
+    check_specs=checks.specs("events", DROPS),
     pool="read",
     group_name="commerce",
     kinds={"polars", "parquet"},
@@ -48,8 +49,14 @@ def events(context: dg.AssetExecutionContext, store: InputStore) -> Iterator[Res
 
     def make() -> Made:
         read = read_drop(drop.verify(), mapping_of(drop.source, drop.mapping))
-        facts = {"counts": dict(read.counts), "warnings": list(read.warnings), "source": drop.source}
-        return Made({"events": read.events, "rejects": read.rejects}, extra=facts, metadata=dict(read.counts))
+        facts = {
+            "counts": dict(read.counts),
+            "warnings": list(read.warnings),
+            "capabilities": asdict(read.capabilities),
+        }
+        return Made(
+            {"events": read.events, "rejects": read.rejects}, extra=facts, metadata=read.counts, counts=read.counts
+        )
 
     yield from publish(
         context,
@@ -123,7 +130,7 @@ def taxonomy(given: Given) -> Made:
 @release_step(RELEASES, reads=("visits", "batches"), thresholds=("connected_domains",), code=_modules("domains"))
 def domains(given: Given) -> Made:
     """Which domains are connected, one table a quarter, from visits that ended before it."""
-    made = make_domains(given.lazy("visits"), given.lazy("batches"), given.settings)
+    made = make_domains(given.comparable("visits"), given.comparable("batches"), given.settings)
     tables = made.partition_by("quarter", as_dict=True)
     return Made({"domains": made}, extra={"quarters": {str(key[0]): frame_hash(rows) for key, rows in tables.items()}})
 
@@ -131,7 +138,7 @@ def domains(given: Given) -> Made:
 @release_step(RELEASES, reads=("visits",), tables=("popularity",), code=_modules("popularity"))
 def popularity(given: Given) -> Made:
     """Visits of all users to every category before each quarter; a baseline of the scoring side."""
-    return Made({"popularity": make_popularity(given.lazy("visits"))})
+    return Made({"popularity": make_popularity(given.comparable("visits"))})
 
 
 @release_step(

@@ -2,11 +2,11 @@
 
 import dagster as dg
 
-from assets import automation, commerce, evaluation, freezing
-from resources.walls import GoldStore, InputStore
+from assets import automation, boards, commerce, evaluation, freezing
+from resources.dag import GoldStore, InputStore
 
 defs = dg.Definitions(
-    assets=dg.load_assets_from_modules([commerce, freezing, evaluation]),
+    assets=dg.load_assets_from_modules([commerce, freezing, evaluation, boards]),
     jobs=automation.JOBS,
     sensors=[automation.drops, automation.releases],
     schedules=[automation.nightly],

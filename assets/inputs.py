@@ -4,13 +4,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
-from pipelines.commerce.events import merge_drops
 
+from pipelines.commerce.events import merge_drops
 from pipelines.commerce.mapping import Mapping as SourceMapping
 from pipelines.commerce.sources import source
 from pipelines.hashing import combine_buckets, frame_hash
 from resources.catalog import Catalog
-from resources.home import buckets_of
 from resources.release_spec import ReleaseSpec
 from resources.store import Published
 
@@ -25,7 +24,7 @@ def mapping_of(name: str, declared: Mapping[str, Any]) -> SourceMapping:
 
 def content(published: Published) -> Any:
     """Logical hash of published content: by user bucket, or of the whole."""
-    return published.extra.get("buckets") or published.extra.get("hash")
+    return published.extra["buckets"] if "buckets" in published.extra else published.extra["hash"]
 
 
 def whole(table: str, published: list[Published]) -> str:
@@ -35,28 +34,26 @@ def whole(table: str, published: list[Published]) -> str:
     )
 
 
-def shard_events(catalog: Catalog, spec: ReleaseSpec, shard: str, shards: tuple[str, ...]) -> pl.LazyFrame:
-    """Events of a shard's users over all drops of a release, re-sent rows once."""
-    buckets = buckets_of(shard, shards)
-    drops = [catalog.require("events", {"drop": drop}) for drop in spec.drops]
-    return merge_drops([catalog.scan_published([one]).filter(pl.col("bucket").is_in(buckets)) for one in drops])
+def merged_events(catalog: Catalog, spec: ReleaseSpec, buckets: list[int] | None) -> pl.LazyFrame:
+    """Events of the users in `buckets` (all of them by default) over all drops of a release, re-sent rows once."""
+    drops = [catalog.scan_published([catalog.require("events", {"drop": drop})]) for drop in spec.drops]
+    if buckets is not None:
+        drops = [events.filter(pl.col("bucket").is_in(buckets)) for events in drops]
+    return merge_drops(drops)
 
 
-def shard_event_hashes(
-    catalog: Catalog, spec: ReleaseSpec, shard: str, shards: tuple[str, ...]
-) -> dict[str, list[str]]:
+def event_hashes(catalog: Catalog, spec: ReleaseSpec, buckets: list[int] | None) -> dict[str, list[str]]:
     """Bucket → distinct hashes of its rows in the drops of a release.
 
-    A re-sent drop brings no new hash, and a drop without a user of the shard none at all,
-    so neither rebuilds the shard.
+    A re-sent drop brings no new hash, and a drop without a user of the buckets none at
+    all, so neither rebuilds anything.
     """
     hashes: dict[str, set[str]] = {}
     for drop in spec.drops:
-        found = content(catalog.require("events", {"drop": drop})) or {}
-        for bucket in buckets_of(shard, shards):
-            if str(bucket) in found:
-                hashes.setdefault(str(bucket), set()).add(found[str(bucket)])
-    return {bucket: sorted(values) for bucket, values in hashes.items()}
+        for bucket, value in content(catalog.require("events", {"drop": drop})).items():
+            if buckets is None or int(bucket) in buckets:
+                hashes.setdefault(bucket, set()).add(value)
+    return {bucket: sorted(hashes[bucket]) for bucket in sorted(hashes, key=int)}
 
 
 def domain_hashes(given: "Given") -> dict[str, Any]:

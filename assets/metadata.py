@@ -6,6 +6,7 @@ from typing import Any
 import dagster as dg
 import polars as pl
 
+from assets.inputs import content
 from pipelines.hashing import digest_json
 from pipelines.schema import TABLES
 from resources.catalog import Catalog
@@ -40,7 +41,7 @@ def table_metadata(
         "dagster/table_name": first,
         "reused": reused,
         "fingerprint": fingerprint,
-        "content": digest_json([one.extra.get("buckets") or one.extra.get("hash") for one in published.values()]),
+        "content": digest_json([content(one) for one in published.values()]),
     }
     for table, one in published.items():
         metadata[f"{table} rows"] = one.rows

@@ -1,17 +1,18 @@
 """The one way in which an asset publishes: reuse, or make → audit → publish → point."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import dagster as dg
 import polars as pl
-from expectations.audits import audit_for
-from expectations.checks import findings_results, reused_results
-from pydantic import BaseModel
 
+from assets.inputs import content
 from assets.metadata import table_metadata
 from assets.partitions import axes_of
+from expectations import checks
+from expectations.audits import audit_for
+from pipelines.commerce.settings import CommerceSettings
 from pipelines.findings import Finding
 from pipelines.hashing import bucket_hashes, digest_json, frame_hash
 from pipelines.schema import SCHEMA_VERSION, TABLES
@@ -27,13 +28,14 @@ class Made:
     """What an asset computed.
 
     `frames` by table; `extra` is written into the sidecars; `metadata` is shown in the
-    UI; `companions` are further frames that the audit compares with.
+    UI; `companions` are further frames, and `counts` numbers, that the audit compares with.
     """
 
     frames: Mapping[str, Frame]
     extra: Mapping[str, Any] = field(default_factory=dict)
     metadata: Mapping[str, Any] = field(default_factory=dict)
     companions: Mapping[str, Frame] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
 
 
 Result = dg.AssetCheckResult | dg.MaterializeResult  # type: ignore[type-arg]
@@ -46,7 +48,7 @@ def publish(
     *,
     inputs: Mapping[str, Any],
     code: Sequence[str],
-    settings: BaseModel,
+    settings: CommerceSettings,
     make: Callable[[], Made],
 ) -> Iterator[Result]:
     """Publish `tables` (the asset's own table first) for the partition in execution.
@@ -60,29 +62,27 @@ def publish(
     fingerprint = digest_json(
         {"tables": list(tables), "inputs": inputs, "code": code_version(*code), "schema": SCHEMA_VERSION}
     )
-    published = {table: walls[table].find(table, fingerprint) for table in tables}
-    if reused := all(published.values()):
-        metadata: Mapping[str, Any] = {}
-        for table in tables:
-            yield from reused_results(context, table)
+    found = {table: walls[table].find(table, fingerprint) for table in tables}
+    published = {table: one for table, one in found.items() if one}
+    metadata: Mapping[str, Any] = {}
+    if reused := len(published) == len(tables):
+        findings = [Finding(**outcome) for one in published.values() for outcome in one.extra["findings"]]
     else:
         made = make()
-        metadata = made.metadata
+        metadata, findings = made.metadata, []
         frames = {name: frame.lazy() for name, frame in {**made.companions, **made.frames}.items()}
         for table in tables:
-            findings: list[Finding] = []
             try:
                 published[table] = _put(walls[table], table, fingerprint, made, frames, settings, findings)
             except AuditFailed as error:
-                yield from findings_results(context, table, error.findings)
-                raise dg.Failure(str(error), allow_retries=False) from error
-            yield from findings_results(context, table, findings)
+                yield from checks.results(findings)
+                raise checks.failure(findings) from error
+    yield from checks.results(findings)
     for table in tables:
         walls[table].point(table, axes_of(context), fingerprint)
-    complete = {table: one for table, one in published.items() if one}
     yield dg.MaterializeResult(
-        metadata={**table_metadata(complete, walls, reused, fingerprint), **metadata},
-        data_version=dg.DataVersion(digest_json([_logical(one) for one in complete.values()])),
+        metadata={**table_metadata(published, walls, reused, fingerprint), **metadata},
+        data_version=dg.DataVersion(digest_json([content(one) for one in published.values()])),
     )
 
 
@@ -92,22 +92,29 @@ def _put(
     fingerprint: str,
     made: Made,
     frames: Mapping[str, pl.LazyFrame],
-    settings: BaseModel,
+    settings: CommerceSettings,
     findings: list[Finding],
 ) -> Published:
     companions = {name: frame for name, frame in frames.items() if name != table}
+    judge = audit_for(table, companions, settings, counts=made.counts)
+    own: list[Finding] = []
 
     def audit(scan: pl.LazyFrame) -> Sequence[Finding]:
-        findings.extend(audit_for(table, companions, settings)(scan))
-        return findings
+        own.extend(_of_table(table, finding) for finding in judge(scan))
+        findings.extend(own)
+        return own
 
-    return catalog.put(
-        table,
-        fingerprint,
-        made.frames[table],
-        audit=audit,
-        extra=lambda scan: {**made.extra, **logical_hashes(scan, table)},
-    )
+    def extra(scan: pl.LazyFrame) -> dict[str, Any]:
+        outcomes = [asdict(replace(finding, failed_rows=None)) for finding in own]
+        return {**made.extra, **logical_hashes(scan, table), "findings": outcomes}
+
+    return catalog.put(table, fingerprint, made.frames[table], audit=audit, extra=extra)
+
+
+def _of_table(table: str, finding: Finding) -> Finding:
+    """An asset may publish several tables under the same two checks: the table stands in the finding's name."""
+    check, _, rest = finding.name.partition("/")
+    return replace(finding, name=f"{check}/{table}: {rest}")
 
 
 def logical_hashes(scan: pl.LazyFrame, table: str) -> dict[str, Any]:
@@ -116,7 +123,3 @@ def logical_hashes(scan: pl.LazyFrame, table: str) -> dict[str, Any]:
     if "user_id" in frame.columns:
         return {"buckets": {str(bucket): value for bucket, value in bucket_hashes(frame, table).items()}}
     return {"hash": frame_hash(frame)}
-
-
-def _logical(published: Published) -> Any:
-    return published.extra.get("buckets") or published.extra.get("hash")

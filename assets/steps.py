@@ -7,17 +7,18 @@ from typing import Any
 
 import dagster as dg
 import polars as pl
-from expectations.checks import check_specs
 
-from assets.inputs import content, shard_event_hashes, shard_events, whole
-from assets.partitions import RELEASE_SHARDS, RELEASES, any_of, axes_of
+from assets.inputs import content, event_hashes, merged_events, whole
+from assets.partitions import DROPS, RELEASES, any_of, axes_of
 from assets.publishing import Made, Result, publish
+from expectations import checks
 from pipelines.commerce.settings import CommerceSettings
 from pipelines.schema import TABLES
 from resources.catalog import Catalog
+from resources.home import buckets_of
 from resources.release_spec import ReleaseSpec
 from resources.store import Published
-from resources.walls import InputStore
+from resources.dag import InputStore
 
 OWNERS: dict[str, dg.AssetsDefinition] = {}
 """Table → the asset that publishes it."""
@@ -41,21 +42,34 @@ class Given:
         """Thresholds of the release."""
         return self.spec.settings
 
+    @property
+    def _buckets(self) -> list[int] | None:
+        return buckets_of(self.axes["shard"], self.store.shards) if "shard" in self.axes else None
+
     def published(self, table: str) -> list[Published]:
-        """The partitions behind a table; one, unless the step reads all shards of it."""
+        """The partitions behind a table: one, or those of all drops or shards where the step reads them all."""
         catalog = self.catalogs[TABLES[table].wall]
         release = {"release": self.axes["release"]}
-        if OWNERS[table].partitions_def == RELEASES:
+        axis = OWNERS[table].partitions_def
+        if axis == DROPS:
+            return [catalog.require(table, {"drop": drop}) for drop in self.spec.drops]
+        if axis == RELEASES:
             return [catalog.require(table, release)]
         if "shard" in self.axes:
             return [catalog.require(table, self.axes)]
         return catalog.all(table, release, self.store.shards)
 
     def lazy(self, table: str) -> pl.LazyFrame:
-        """Rows of a table; `events` are those of the shard's users over all drops, re-sent rows once."""
+        """Rows of a table; of `events`, those of the step's users over all drops, re-sent rows once."""
         if table == "events":
-            return shard_events(self.store.catalog, self.spec, self.axes["shard"], self.store.shards)
+            return merged_events(self.store.catalog, self.spec, self._buckets)
         return self.catalogs[TABLES[table].wall].scan_published(self.published(table))
+
+    def comparable(self, table: str) -> pl.LazyFrame:
+        """Rows of a table for comparing users in time: none where the log's clock was made from gaps."""
+        rows = self.lazy(table)
+        clocks = {drop.extra["capabilities"]["clock"] for drop in self.published("events")}
+        return rows if clocks == {"real"} else rows.clear()
 
     def __getitem__(self, table: str) -> pl.DataFrame:
         return self.lazy(table).collect()
@@ -63,7 +77,7 @@ class Given:
     def content(self, table: str) -> Any:
         """What of a table enters the fingerprint: the logical hashes of its rows."""
         if table == "events":
-            return shard_event_hashes(self.store.catalog, self.spec, self.axes["shard"], self.store.shards)
+            return event_hashes(self.store.catalog, self.spec, self._buckets)
         found = self.published(table)
         if len(found) == 1:
             return content(found[0])
@@ -101,9 +115,8 @@ def release_step(
             description=compute.__doc__,
             partitions_def=partitions,
             deps=_dependencies(reads),
-            check_specs=check_specs(name, published, partitions),
+            check_specs=checks.specs(name, partitions),
             required_resource_keys=walls,
-            code_version=None,
             group_name="commerce",
             kinds={"polars", "parquet"},
             owners=["team:trailbench"],
@@ -135,4 +148,4 @@ def _content_of(table: str) -> Callable[[Given], Any]:
 
 def _dependencies(reads: Sequence[str]) -> list[Any]:
     owners = dict.fromkeys(OWNERS[table] for table in reads)
-    return [any_of(owner) if owner.partitions_def not in (RELEASE_SHARDS, RELEASES) else owner for owner in owners]
+    return [any_of(owner) if owner.partitions_def == DROPS else owner for owner in owners]

@@ -49,6 +49,11 @@ def register_paths(
     return list(drops.values()), refused
 
 
+def register_files(home: Home, source: str, files: Sequence[Path]) -> Drop:
+    """All files as one drop."""
+    return home.register.register(source, files)
+
+
 def build_release(
     instance: dg.DagsterInstance,
     home: Home,

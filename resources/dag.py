@@ -1,6 +1,7 @@
-"""The two stores as Dagster resources: an asset is handed only what it may read."""
+"""What the DAG is handed: the two stores as Dagster resources, so that an asset reaches only what it may read."""
 
 from functools import cached_property
+from pathlib import Path
 
 import dagster as dg
 
@@ -32,6 +33,18 @@ class InputStore(dg.ConfigurableResource):  # type: ignore[type-arg]
     def shards(self) -> tuple[str, ...]:
         """Shard keys of the home folder."""
         return self._home[2]
+
+    @property
+    def folder(self) -> Path:
+        """The home folder."""
+        return open_home().folder
+
+    @property
+    def hidden(self) -> list[Path]:
+        """Folders that a method of another package must not see: the home folder with store, gold and drops."""
+        home = open_home()
+        local = [Path(root) for root in (home.settings.store_root, home.settings.gold_root) if "://" not in root]
+        return [home.folder, *local]
 
     def release(self, key: str) -> ReleaseSpec:
         """Specification of a release partition."""

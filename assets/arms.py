@@ -1,0 +1,93 @@
+"""What the steps of an arm read: the release's tables of the shard, and the arm's own."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+
+from assets.inputs import content, whole
+from assets.partitions import RELEASES
+from assets.steps import OWNERS
+from pipelines.commerce.settings import CommerceSettings
+from pipelines.evaluation.experiment import Arm
+from pipelines.hashing import bucket_column
+from pipelines.schema import TABLES
+from resources.catalog import Catalog
+from resources.experiment_spec import ArmSpec, load_arm
+from resources.home import buckets_of
+from resources.store import Published
+from resources.dag import InputStore
+
+
+@dataclass(frozen=True)
+class GivenArm:
+    """The tables behind one shard of an arm; rows are limited to the experiment's users where it says so."""
+
+    store: InputStore
+    catalogs: Mapping[str, Catalog]
+    axes: Mapping[str, str]
+
+    @cached_property
+    def spec(self) -> ArmSpec:
+        """The arm with its release and users."""
+        return load_arm(self.store.catalog.store, self.axes["arm"])
+
+    @property
+    def arm(self) -> Arm:
+        """The cell of the experiment."""
+        return self.spec.arm
+
+    @property
+    def settings(self) -> CommerceSettings:
+        """Thresholds of the release."""
+        return self.store.release(self.spec.release_key).settings
+
+    @cached_property
+    def own_users(self) -> tuple[str, ...]:
+        """The sampled users that fall into this shard."""
+        users = pl.Series("user_id", list(self.spec.users), dtype=pl.String)
+        mine = bucket_column(users).is_in(buckets_of(self.axes["shard"], self.store.shards))
+        return tuple(users.filter(mine))
+
+    def published(self, table: str) -> list[Published]:
+        """The partition behind a table."""
+        catalog = self.catalogs[TABLES[table].wall]
+        if table not in OWNERS:
+            return [catalog.require(table, self.axes)]
+        release = {"release": self.spec.release_key}
+        if OWNERS[table].partitions_def == RELEASES:
+            return [catalog.require(table, release)]
+        return [catalog.require(table, {**release, "shard": self.axes["shard"]})]
+
+    def lazy(self, table: str) -> pl.LazyFrame:
+        """Rows of a table of the shard."""
+        return self.catalogs[TABLES[table].wall].scan_published(self.published(table))
+
+    def sampled(self, table: str) -> pl.LazyFrame:
+        """Rows of the experiment's users."""
+        return self.lazy(table).filter(pl.col("user_id").is_in(list(self.own_users)))
+
+    def __getitem__(self, table: str) -> pl.DataFrame:
+        return self.lazy(table).collect()
+
+    def content(self, table: str) -> Any:
+        """Logical hash of a table of the shard."""
+        return content(self.published(table)[0])
+
+    def _everywhere(self, table: str) -> list[Published]:
+        return self.store.catalog.all(table, {"release": self.spec.release_key}, self.store.shards)
+
+    def histories_table(self, table: str, stream: str) -> pl.LazyFrame:
+        """Rows of the users whose stream a method is fed: this shard's, or anyone's for the shuffled control."""
+        if stream == "own":
+            return self.sampled(table)
+        rows = self.store.catalog.scan_published(self._everywhere(table))
+        return rows.filter(pl.col("user_id").is_in(list(self.spec.users)))
+
+    def histories_content(self, table: str, stream: str) -> Any:
+        """Logical hash behind `histories_table`."""
+        if stream == "own" or OWNERS[table].partitions_def == RELEASES:
+            return self.content(table)
+        return [whole(table, self._everywhere(table)), sorted(self.spec.users)]

@@ -1,0 +1,47 @@
+"""Proofs over a whole release, run on samples before it is frozen and on all of it by `trailbench audit`."""
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from assets.steps import Given
+from pipelines.commerce.perturbation import audit_future
+from pipelines.commerce.pool_rules import familiarity_rules, pool_rules
+from pipelines.commerce.rederiving import REDERIVED, rederive
+from pipelines.hashing import key64_column
+
+SEED = 1
+REDERIVED_USERS = 200
+"""Users of the sample at freezing time; `trailbench audit` takes all of them."""
+AUDITED_USERS = 3
+
+PROOFS = {
+    "no_future": "with the future of sampled users replaced, nothing that depends on batches ≤ t moves",
+    "pool_rules": "every pool holds its positives, its distractors of their kind and its keyed order, derived again",
+    "familiarity": "every label and candidate has the familiarity of batches ≤ t, derived again",
+    "order_and_shards": "the rows of sampled users come out of shuffled events in other shards again",
+}
+
+
+def proofs(
+    given: Given, users: int | None = REDERIVED_USERS, audited: int = AUDITED_USERS
+) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Name and violations (no row = proven) of every proof; `users` None takes the whole release."""
+    events = given["events"]
+    if users is not None:
+        events = _sample(events, users)
+    sampled = events["user_id"].unique().sort()
+    frozen = {table: given.lazy(table).filter(pl.col("user_id").is_in(sampled)).collect() for table in REDERIVED}
+    frozen |= {table: given[table] for table in ("domains", "taxonomy")}
+    steps = frozen["transitions"]["user_id"].n_unique()
+    past = (*(frozen[table].lazy() for table in ("visits", "batches", "transitions")), frozen["domains"].lazy())
+    yield "no_future", audit_future(events, given.settings, min(audited, steps), SEED)
+    yield "pool_rules", pool_rules(frozen["pools"], frozen["pool_gold"], frozen["positives"], given.settings)
+    yield "familiarity", familiarity_rules(frozen["positives"], frozen["pool_gold"], *past, given.settings)
+    yield "order_and_shards", rederive(events, frozen, given.settings)
+
+
+def _sample(events: pl.DataFrame, users: int) -> pl.DataFrame:
+    distinct = events["user_id"].unique().sort()
+    order = pl.DataFrame({"user_id": distinct, "key": key64_column(distinct, "proof")}).sort("key", "user_id")
+    return events.join(order.head(users), on="user_id", how="semi", maintain_order="left")

@@ -1,0 +1,34 @@
+"""Files of one experiment for people: tables as CSV and Parquet, the report."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from resources.documents import write_atomic
+
+
+@dataclass(frozen=True)
+class Results:
+    """A folder of results; every file appears whole or not at all."""
+
+    folder: Path
+
+    def write_tables(self, tables: Mapping[str, pl.DataFrame], for_people: Mapping[str, pl.DataFrame]) -> None:
+        """Write each table as `<name>.parquet` and `<name>.csv`; `for_people` replaces what goes into the CSV."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for name, frame in tables.items():
+            part = self.folder / f".{name}.partial"
+            frame.write_parquet(part, compression="zstd")
+            part.replace(self.folder / f"{name}.parquet")
+            self.write_text(f"{name}.csv", for_people.get(name, frame).write_csv())
+
+    def read_tables(self) -> dict[str, pl.DataFrame]:
+        """Every table written here, by name."""
+        return {path.stem: pl.read_parquet(path) for path in sorted(self.folder.glob("*.parquet"))}
+
+    def write_text(self, name: str, text: str) -> Path:
+        """Write a text file and return its path."""
+        write_atomic(self.folder / name, text)
+        return self.folder / name

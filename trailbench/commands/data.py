@@ -1,0 +1,155 @@
+"""From raw logs to a frozen release: sources, validate, build, export."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from trailbench.calling import (
+    HomeOption,
+    JsonOption,
+    MappingOption,
+    SourceOption,
+    declared_mapping,
+    errors,
+    refuse,
+    settings_of,
+    use_home,
+)
+from trailbench.console import err, out, plain, print_frame, print_json, print_table, progress
+
+
+def sources(as_json: JsonOption = False) -> None:
+    """List the log formats that can be read."""
+    from pipelines.commerce.sources import SOURCES
+
+    rows = [(name, mapping.description) for name, mapping in SOURCES.items()]
+    rows.append(("mapping", "any CSV, TSV, JSONL or Parquet log, described by a YAML file"))
+    if as_json:
+        print_json({"sources": [{"name": name, "description": text} for name, text in rows]})
+    else:
+        print_table("Sources", ["name", "reads"], rows)
+
+
+def validate(
+    files: Annotated[list[Path], typer.Argument(help="Files or folders of one drop.")],
+    source: SourceOption,
+    mapping: MappingOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say what would be read from a drop, what rejected, and why. Nothing is written."""
+    from assets.inputs import mapping_of
+    from pipelines.commerce.events import read_drop
+    from resources.drops import expand
+
+    with errors():
+        with progress(as_json) as step:
+            step("reading")
+            drop = read_drop(expand(files), mapping_of(source, declared_mapping(source, mapping)))
+        reasons = drop.rejects.group_by("reason").len("rows").sort("rows", "reason", descending=[True, False])
+        span = drop.events.select(first="time", last="time").select(first=_first("first"), last=_last("last")).row(0)
+        facts: dict[str, Any] = {
+            **drop.counts,
+            "users": drop.events["user_id"].n_unique(),
+            "items": drop.events["item_id"].n_unique(),
+            "first": span[0],
+            "last": span[1],
+        }
+        if as_json:
+            rejects = dict(reasons.iter_rows())
+            print_json({**facts, "rejected": rejects, "warnings": list(drop.warnings)})
+            return
+        print_table("Would be read", ["what", "value"], list(facts.items()))
+        actions = drop.events.group_by("action").len("events").sort("action")
+        print_frame("Actions", actions)
+        if drop.rejects.height:
+            print_frame("Rejected, by reason", reasons)
+            print_frame("The first rejects", drop.rejects.head(10))
+        for warning in drop.warnings:
+            out.print(plain(f"warning: {warning}"), style="yellow")
+
+
+def _first(column: str) -> Any:
+    import polars as pl
+
+    return pl.col(column).min().dt.to_string("%Y-%m-%dT%H:%M:%S%.fZ")
+
+
+def _last(column: str) -> Any:
+    import polars as pl
+
+    return pl.col(column).max().dt.to_string("%Y-%m-%dT%H:%M:%S%.fZ")
+
+
+def build(
+    paths: Annotated[list[Path], typer.Argument(help="Log files or folders; each is one drop.")],
+    source: SourceOption,
+    track: Annotated[str, typer.Option(help="Track.")] = "commerce",
+    home: HomeOption = None,
+    shards: Annotated[int | None, typer.Option(min=1, max=256, help="Shards of a new home folder. [4]")] = None,
+    config: Annotated[Path | None, typer.Option(help="YAML file with thresholds to change.")] = None,
+    mapping: MappingOption = None,
+    skip_unreadable: Annotated[bool, typer.Option(help="Go on without drops that cannot be read.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Build a frozen release from raw logs and print its name and content hash."""
+    if track != "commerce":
+        refuse(f"no track {track!r}; tracks are commerce")
+    use_home(home)
+    with errors():
+        from resources.home import open_home
+
+        opened = open_home(shards=shards)
+        settings, declared = settings_of(config), declared_mapping(source, mapping)
+        from trailbench.building import build_release, register_paths
+        from trailbench.running import dagster_instance
+
+        with dagster_instance(opened.folder) as instance, progress(as_json) as step:
+            step("looking at the files")
+            drops, refused = register_paths(opened, source, paths, declared, skip_unreadable)
+            step.expect(len(drops) + 2 * len(opened.shards) + 2)
+            spec, unreadable = build_release(instance, opened, drops, settings, step, skip_unreadable)
+        _print_release(opened, spec.key, {**refused, **unreadable}, as_json)
+
+
+def _print_release(home: Any, key: str, unreadable: dict[str, str], as_json: bool) -> None:
+    manifest = home.store.document(f"specs/frozen/{key}.json")
+    result = {
+        "release": manifest["release"],
+        "content_hash": manifest["content_hash"],
+        "key": key,
+        "home": str(home.folder),
+        "counts": manifest["counts"],
+        "unreadable": unreadable,
+    }
+    if as_json:
+        print_json(result)
+        return
+    print_frame("Funnel", home.store.scan("funnel", {"release": key}).collect())
+    print_table("Release", ["what", "value"], [(name, result[name]) for name in ("release", "content_hash", "home")])
+    for drop, message in unreadable.items():
+        err.print(plain(f"left out {drop}: {message}"), style="yellow")
+
+
+def export(
+    release: Annotated[str, typer.Argument(help="Release name.")],
+    table: Annotated[str, typer.Option(help="Table, for example visits, batches, transitions, pools, positives.")],
+    to: Annotated[Path, typer.Option(help="File to write, .csv or .parquet.")],
+    home: HomeOption = None,
+    gold: Annotated[bool, typer.Option("--gold", help="Allow tables that only scoring may read.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Write one table of a release to a file."""
+    use_home(home)
+    with errors():
+        from resources.home import open_home
+        from trailbench.exporting import exported, write
+
+        rows = write(exported(open_home(), release, table, gold), to)
+        if as_json:
+            print_json({"release": release, "table": table, "rows": rows, "file": str(to)})
+        else:
+            out.print(plain(f"{rows:,} rows of {table} written to {to}"))
+
+
+COMMANDS = (sources, validate, build, export)

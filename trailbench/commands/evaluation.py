@@ -1,0 +1,127 @@
+"""From a frozen release to a leaderboard: evaluate, report, methods, demo."""
+
+from typing import Annotated, Any
+
+import typer
+
+from trailbench.calling import HomeOption, JsonOption, errors, use_home
+from trailbench.console import err, out, plain, print_frame, print_json, print_table, progress
+
+ReaderOption = Annotated[list[str] | None, typer.Option("--reader", help="Reader instead of the experiment's own.")]
+
+
+def evaluate(
+    release: Annotated[str | None, typer.Argument(help="Release name. [the experiment's, else the newest]")] = None,
+    experiment: Annotated[str, typer.Option(help="Built-in name or YAML file.")] = "demo",
+    home: HomeOption = None,
+    reader: ReaderOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Run an experiment on a release and print its leaderboard."""
+    use_home(home)
+    with errors():
+        from resources.home import open_home
+        from trailbench.evaluating import bind_to_release, experiment_named, newest_release, run_experiment
+        from trailbench.running import dagster_instance
+
+        opened = open_home()
+        chosen = experiment_named(experiment)
+        if reader:
+            chosen = chosen.model_copy(update={"readers": reader})
+        bound = bind_to_release(opened, chosen, release or chosen.release or newest_release(opened))
+        with dagster_instance(opened.folder) as instance, progress(as_json) as step:
+            run_experiment(instance, opened, bound, step)
+        _print_board(opened, bound, {}, as_json)
+
+
+def report(
+    release: Annotated[str | None, typer.Argument(help="Release name. [the newest]")] = None,
+    experiment: Annotated[str, typer.Option(help="Built-in name or YAML file.")] = "demo",
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write the leaderboard and report of an evaluated experiment again, from its scored units."""
+    use_home(home)
+    with errors():
+        from resources.home import open_home
+        from trailbench.evaluating import bind_to_release, experiment_named, newest_release
+        from trailbench.running import dagster_instance, run_job
+
+        opened = open_home()
+        chosen = experiment_named(experiment)
+        bound = bind_to_release(opened, chosen, release or chosen.release or newest_release(opened))
+        with dagster_instance(opened.folder) as instance, progress(as_json) as step:
+            step("leaderboard and report")
+            run_job(instance, "board", {"experiment": bound.key})
+        _print_board(opened, bound, {}, as_json)
+
+
+def methods(as_json: JsonOption = False) -> None:
+    """List the memory methods that can be run here, those of installed plug-ins included."""
+    from resources.plugin_process import all_methods
+
+    listing = all_methods()
+    rows = [(spec.name, spec.kind, spec.description) for spec in listing.methods.values()]
+    rows.append(("oracle", "scoring side", "chooses the positives from the gold; no method can import it"))
+    if as_json:
+        names = ("name", "kind", "description")
+        listed = [dict(zip(names, row, strict=True)) for row in rows]
+        print_json({"methods": listed, "broken": listing.broken})
+        return
+    print_table("Methods", ["name", "kind", "description"], rows)
+    for name, why in listing.broken.items():
+        err.print(plain(f"broken plug-in {name}: {why}"), style="yellow")
+
+
+def demo(
+    home: HomeOption = None,
+    reader: ReaderOption = None,
+    full: Annotated[bool, typer.Option("--full", help="Evaluate all users instead of the stated sample.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Build and evaluate the whole Complete Journey log that ships with the demo package."""
+    use_home(home)
+    with errors():
+        from pipelines.commerce.settings import CommerceSettings
+        from pipelines.commerce.sources.complete_journey import packaged_files
+        from resources.home import open_home
+        from trailbench.building import build_release, register_files
+        from trailbench.evaluating import bind_to_release, experiment_named, run_experiment
+        from trailbench.running import dagster_instance
+
+        opened = open_home()
+        update: dict[str, Any] = {"users": "all"} if full else {}
+        update |= {"readers": reader} if reader else {}
+        chosen = experiment_named("demo").model_copy(update=update)
+        with dagster_instance(opened.folder) as instance:
+            with progress(as_json) as step:
+                step("hashing the packaged log")
+                drop = register_files(opened, "complete_journey", packaged_files())
+                step.expect(1 + 2 * len(opened.shards) + 2)
+                spec, _ = build_release(instance, opened, [drop], CommerceSettings(), step)
+            bound = bind_to_release(opened, chosen, spec.key)
+            if not as_json:
+                print_frame("Funnel", opened.store.scan("funnel", {"release": spec.key}).collect())
+            with progress(as_json) as step:
+                run_experiment(instance, opened, bound, step)
+        _print_board(opened, bound, {"home": str(opened.folder)}, as_json)
+        if not as_json:
+            out.print("Open the report in a browser, or see the DAG, its checks and lineage with: [bold]make ui[/bold]")
+
+
+def _print_board(home: Any, bound: Any, more: dict[str, Any], as_json: bool) -> None:
+    from trailbench.evaluating import board_of, summary
+
+    facts = {**summary(home, bound), **more}
+    if as_json:
+        print_json(facts)
+        return
+    board = board_of(home, bound)
+    for pool in board["pool"].unique(maintain_order=True):
+        rows = board.filter(board["pool"] == pool).drop("pool")
+        shown = [[f"{cell:.3f}" if isinstance(cell, float) else cell for cell in row] for row in rows.iter_rows()]
+        print_table(f"Leaderboard, {pool} pool", rows.columns, shown)
+    print_table("Evaluation", ["what", "value"], [(name, str(value)) for name, value in facts.items()])
+
+
+COMMANDS = (evaluate, report, methods, demo)

@@ -1,0 +1,27 @@
+"""The Dagster UI and daemon on this machine."""
+
+from typing import Annotated
+
+import typer
+
+from trailbench.calling import HomeOption, errors, use_home
+from trailbench.console import err, plain
+
+
+def ui(
+    home: HomeOption = None,
+    port: Annotated[int, typer.Option(help="Port on 127.0.0.1; another free one is taken when it is in use.")] = 3000,
+) -> None:
+    """Serve the DAG, its sensors and schedules on 127.0.0.1 until Ctrl-C."""
+    use_home(home)
+    with errors():
+        from resources.home import open_home
+        from trailbench.serving import free_port, serve
+
+        opened = open_home()
+        chosen = free_port(port)
+        err.print(plain(f"UI: http://127.0.0.1:{chosen}   drop folder: {opened.settings.inbox}/<source>/"))
+        raise typer.Exit(serve(opened.folder, chosen))
+
+
+COMMANDS = (ui,)

@@ -1,0 +1,96 @@
+"""`trailbench evaluate` and `report`: an experiment on a frozen release, through the jobs of the DAG."""
+
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import polars as pl
+
+from assets.board_inputs import GivenExperiment
+from pipelines.evaluation.experiment import DEMO, Experiment, parse, sample_users
+from resources.dag import GoldStore, InputStore
+from resources.experiment_spec import BoundExperiment, bind, save_experiment
+from resources.home import Home
+from trailbench.console import Steps
+from trailbench.exporting import ExportError, release_key
+from trailbench.running import dagster_instance, run_job
+
+BUILT_IN = {DEMO.name: DEMO}
+
+
+def experiment_named(name: str) -> Experiment:
+    """A built-in experiment, or the one of a YAML file. Raises `ExportError` when there is neither."""
+    if name in BUILT_IN:
+        return BUILT_IN[name]
+    path = Path(name)
+    if not path.is_file():
+        raise ExportError(f"no experiment {name!r}: name a YAML file, or one of {', '.join(BUILT_IN)}")
+    return parse(path.read_text(encoding="utf-8"), str(path))
+
+
+def newest_release(home: Home) -> str:
+    """Key of the release that was frozen last. Raises `ExportError` when there is none."""
+    with dagster_instance(home.folder) as instance:
+        event = instance.get_latest_materialization_event(dg.AssetKey("release"))
+    key = event.asset_materialization.partition if event and event.asset_materialization else None
+    if key is None:
+        raise ExportError(f"no release in {home.folder} yet; run `trailbench build` or `trailbench demo`")
+    return key
+
+
+def bind_to_release(home: Home, experiment: Experiment, release: str) -> BoundExperiment:
+    """The experiment on a release, its users sampled among those that have an outcome.
+
+    Raises `ExportError` when the release has no pool to ask.
+    """
+    key = release_key(home, release)
+    name = home.store.document(f"specs/frozen/{key}.json")["release"]
+    card = home.store.document(f"releases/{name}/card.json")
+    asked = home.store.scan("pools", {"release": key}, home.shards)
+    users = asked.select(pl.col("user_id").unique()).collect()["user_id"]
+    if users.is_empty():
+        why = "; ".join(card["refusals"].values()) or "no user has an outcome to ask for"
+        raise ExportError(f"release {name} has no pool to read: {why}")
+    return bind(experiment, name, key, sample_users(users, experiment).to_list())
+
+
+def run_experiment(instance: dg.DagsterInstance, home: Home, bound: BoundExperiment, step: Steps) -> None:
+    """Run every arm shard by shard, then the board. What is published already is reused."""
+    save_experiment(home.store.store, bound)
+    instance.add_dynamic_partitions("arm", [spec.key for spec in bound.arms])
+    instance.add_dynamic_partitions("experiment", [bound.key])
+    step.expect(len(bound.arms) * len(home.shards) + 1)
+    for spec in bound.arms:
+        for shard in home.shards:
+            step(f"{spec.arm.label}, {spec.arm.reader} {shard}")
+            run_job(instance, "readings", {"arm": spec.key, "shard": shard})
+    step("leaderboard and report")
+    run_job(instance, "board", {"experiment": bound.key})
+
+
+def summary(home: Home, bound: BoundExperiment) -> dict[str, Any]:
+    """What an evaluation did: readings (of methods that read something), their statuses, model calls, the report."""
+    from resources.plugin_process import builtin_methods
+
+    nothing = [name for name, spec in builtin_methods().items() if spec.reads_nothing]
+    given = GivenExperiment(InputStore(), GoldStore(), bound.key)
+    units = given.units().filter(~pl.col("method").is_in(nothing))
+    statuses = dict(units.group_by("status").len().sort("status").iter_rows())
+    return {
+        "release": bound.release,
+        "experiment": bound.experiment.name,
+        "users": len(given.users),
+        "units": units.height,
+        "statuses": statuses,
+        "model_calls": 0,
+        "report": str(given.results.folder / "report.html"),
+        "leaderboard": str(given.results.folder / "leaderboard.csv"),
+    }
+
+
+def board_of(home: Home, bound: BoundExperiment) -> pl.DataFrame:
+    """The leaderboard over all units, as people read it."""
+    board = GivenExperiment(InputStore(), GoldStore(), bound.key).results.read_tables()["leaderboard"]
+    whole = board.filter(pl.col("group_kind") == "all")
+    columns = ("reader", "pool", "method", "kind", "recall", "recall_low", "recall_high", "user_recall", "exposure")
+    return whole.select(*columns, "chance", "tokens", "n_units", "flags")

@@ -1,0 +1,127 @@
+"""`trailbench verify` and `audit`: recompute a release, and prove that no future and no gold leaks out of it."""
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import polars as pl
+
+from assets.freezing import RELEASE_TABLES, release_entries
+from assets.proofs import PROOFS, proofs
+from assets.publishing import logical_hashes
+from assets.steps import OWNERS, Given
+from pipelines.commerce.rederiving import REDERIVED, rederive
+from pipelines.commerce.release import manifest as make_manifest
+from pipelines.evaluation.experiment import Experiment, sample_users
+from pipelines.memory.audit import future_sensitivity
+from pipelines.release import differences
+from resources.dag import InputStore
+from resources.decoy import Decoy
+from resources.home import Home
+from resources.plugin_process import PluginError, builtin_methods, open_method, plugin_entries
+from resources.release_files import frozen_manifest
+from resources.tokenizer import load_tokens
+from resources.wall import WallBreached, guarded
+from trailbench.console import Steps
+from trailbench.exporting import release_key
+
+AUDIT_BUDGET = 600
+METHOD_USERS = 5
+"""Users whose future is replaced for every method."""
+Check = dict[str, Any]
+
+
+def given_release(home: Home, release: str) -> Given:
+    """The tables of a release, both walls."""
+    store = InputStore()
+    return Given(store, {"store": home.store, "gold": home.gold}, {"release": release_key(home, release)})
+
+
+def verify_release(home: Home, release: str, step: Steps) -> list[str]:
+    """What differs between a frozen release and its recomputation, in words; empty when nothing does.
+
+    Every file is hashed again, every table's rows are hashed again, and all rows are
+    derived again from the events of the drops.
+    """
+    given = given_release(home, release)
+    name = home.store.document(f"specs/frozen/{given.axes['release']}.json")["release"]
+    frozen = frozen_manifest(home.store.store, name)
+    if frozen is None:
+        return [f"release {name} has no manifest"]
+    problems: list[str] = []
+    for table in RELEASE_TABLES:
+        step(f"hash {table}")
+        for one in given.published(table):
+            catalog = given.catalogs["gold" if table in _gold_tables() else "store"]
+            broken = catalog.store.verify(table, one.keys)
+            problems += broken
+            if not broken:
+                again = logical_hashes(catalog.scan_published([one]), table)
+                problems += [] if all(one.extra[kind] == again[kind] for kind in again) else [f"{one.path}: other rows"]
+    if problems:
+        return problems
+    problems += differences(frozen, make_manifest(release_entries(given), given.settings))
+    step("derive every row again")
+    events = given["events"]
+    tables = {table: given[table] for table in (*REDERIVED, "domains", "taxonomy")}
+    return problems + rederive(events, tables, given.settings)["detail"].to_list()
+
+
+def _gold_tables() -> Sequence[str]:
+    from pipelines.schema import TABLES
+
+    return [table for table in OWNERS if TABLES[table].wall == "gold"]
+
+
+def audit_release(home: Home, release: str, audited: int, step: Steps) -> list[Check]:
+    """Every leak check of a release: name, passed, what was found.
+
+    Over the data: the proofs of `assets.proofs` on all users. Over every method that is
+    installed: its readouts must not move with the future, and it must not open a file
+    behind the wall (decoys of store and gold lie there for it to find).
+    """
+    given = given_release(home, release)
+    checks: list[Check] = []
+    step("replace the future, derive every row again")
+    for name, violations in proofs(given, users=None, audited=audited):
+        found = [f"{row['rule']}: {row['detail']}" for row in violations.head(5).to_dicts()]
+        checks.append(_check(name, PROOFS[name], found, violations.height))
+    names = [*builtin_methods(), *sorted({entry.name for entry in plugin_entries()})]
+    tables = _audited_tables(given)
+    for name in names:
+        step(f"method {name}")
+        checks += _audit_method(home, name, tables)
+    return checks
+
+
+def _audited_tables(given: Given) -> dict[str, pl.DataFrame]:
+    steps = given["transitions"]
+    users = sample_users(steps["user_id"], Experiment(name="audit", methods={"empty": [{}]}, users=METHOD_USERS))
+    mine = pl.col("user_id").is_in(users)
+    tables = {name: given.lazy(name).filter(mine).collect() for name in ("visits", "batches", "transitions")}
+    return {**tables, "taxonomy": given["taxonomy"]}
+
+
+def _audit_method(home: Home, name: str, tables: dict[str, pl.DataFrame]) -> list[Check]:
+    what = f"method {name} reads nothing behind the wall"
+    sensitive = f"readouts of {name} do not move with the future"
+    if tables["transitions"].is_empty():
+        return []
+    behind = [home.folder]
+    with Decoy.of(home.folder) as decoy:
+        # Our own methods run in this process, where a tripwire stands; those of others in a child, before the decoy.
+        tripwire = guarded(behind) if name in builtin_methods() else nullcontext()
+        try:
+            with tripwire, open_method(name, hidden=behind, decoy=decoy.folder) as spec:
+                moved = future_sensitivity(
+                    spec, spec.config_model(), **tables, budget=AUDIT_BUDGET, tokens=load_tokens()
+                )
+        except (WallBreached, PluginError) as error:
+            return [_check(f"wall:{name}", what, [str(error), *decoy.opened()], 1)]
+        opened = decoy.opened()
+    rows = [f"user {row['user_id']}, transition {row['transition_index']}: {row['column']}" for row in moved.to_dicts()]
+    return [_check(f"wall:{name}", what, opened, len(opened)), _check(f"future:{name}", sensitive, rows[:5], len(rows))]
+
+
+def _check(name: str, meaning: str, found: Sequence[str], count: int) -> Check:
+    return {"check": name, "passed": count == 0, "violations": count, "meaning": meaning, "found": list(found)}
