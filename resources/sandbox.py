@@ -17,7 +17,7 @@ import sys
 import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
@@ -55,6 +55,8 @@ class Plan:
     root: str
     """An empty folder to build the new root on."""
     command: list[str]
+    decoys: dict[str, str] = field(default_factory=dict)
+    """Folder that must not be seen → the folder that lies at its path instead, read-only."""
 
     def argv(self) -> list[str]:
         """The command line that runs `command` behind the wall."""
@@ -153,6 +155,9 @@ def _build(plan: Plan) -> None:
             _mount("tmpfs", root + path, "tmpfs", _NOSUID | _NODEV | _RDONLY, "mode=755,size=4k")
         elif Path(root + path).exists():
             _mount("/dev/null", root + path, None, _BIND)
+    for hidden, decoy in plan.decoys.items():
+        for path in _names([hidden]):
+            _bind(decoy, root + path)
     for path in _names([plan.work]):
         _bind(plan.work, root + path, writable=True)
     Path(root + "/proc").mkdir(exist_ok=True)

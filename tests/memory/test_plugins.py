@@ -176,7 +176,7 @@ MISBEHAVING = """
 @pytest.mark.parametrize(
     ("budget", "what"),
     [
-        (1, "did not answer within 4 s"),
+        (1, "did not answer in time"),
         (2, "status 5"),
         (3, "description of a readout must be str"),
         (4, "KeyError: 'lost'"),
@@ -186,7 +186,7 @@ def test_a_hang_a_crash_and_a_wrong_answer_are_errors_that_say_so(
     site: Path, given: Histories, budget: int, what: str
 ) -> None:
     install(site, "bad-memory", MISBEHAVING, misbehaving=":spec")
-    with open_method("misbehaving", timeout=4) as spec, pytest.raises(PluginError, match=what):
+    with open_method("misbehaving", timeout=2 if budget == 1 else 60) as spec, pytest.raises(PluginError, match=what):
         replay(spec, spec.config_model(), given, budget, load_tokens())
 
 
@@ -388,6 +388,41 @@ def test_a_plugin_that_reaches_for_the_gold_is_reported_even_where_it_finds_noth
         pytest.skip("no namespaces here")
     monkeypatch.setattr(plugin_process, "wall_missing", lambda: missing)
     with open_method("thief", hidden=thief) as spec, pytest.raises(WallBreached, match=r"open: .*gold/g\.txt"):
+        found_by(spec, given)
+
+
+CURIOUS = """
+    import polars as pl
+    import resources.wall
+    from trailbench import JsonMemory, MethodSpec, Readout
+
+    resources.wall._guards.clear()
+
+
+    class Curious(JsonMemory):
+        name = "curious"
+
+        def take(self, batch):
+            pass
+
+        def readout(self, budget):
+            return Readout(pl.read_parquet({path!r})["user_id"][0])
+
+
+    spec = MethodSpec("curious", "statistics", "Opens the gold by a compiled reader.", Curious)
+"""
+
+
+@needs_wall
+def test_a_decoy_lies_where_the_gold_would_be(site: Path, tmp_path: Path, given: Histories) -> None:
+    for folder, user in (("home", "real"), ("decoy", "nobody")):
+        (tmp_path / folder / "gold").mkdir(parents=True)
+        pl.DataFrame({"user_id": [user]}).write_parquet(tmp_path / folder / "gold" / "positives.parquet")
+    path = str(tmp_path / "home" / "gold" / "positives.parquet")
+    install(site, "curious-memory", CURIOUS.format(path=path), curious=":spec")
+    with open_method("curious", hidden=[tmp_path / "home"], decoy=tmp_path / "decoy") as spec:
+        assert found_by(spec, given) == {"nobody"}
+    with open_method("curious", hidden=[tmp_path / "home"]) as spec, pytest.raises(PluginError, match="FileNotFound"):
         found_by(spec, given)
 
 
