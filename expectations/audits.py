@@ -8,6 +8,7 @@ import polars as pl
 from expectations.gx import Engine, validate
 from expectations.invariants import INVARIANTS
 from expectations.invariants.logs import conserved
+from expectations.invariants.readings import funnel_adds_up
 from expectations.invariants.rules import Frames
 from pipelines.commerce.settings import CommerceSettings
 from pipelines.findings import Finding
@@ -41,6 +42,8 @@ class Audit:
             rows = frame.select(pl.len()).collect().item()
             counts = self.counts
             findings.append(conserved(counts["rows_in"], rows, counts["rejects"], counts["duplicates"]))
+        if went_in := {name: n for name, n in self.counts.items() if self.table == "funnel" and "/" in name}:
+            findings.append(funnel_adds_up(frame, went_in))
         return findings
 
 
@@ -57,7 +60,8 @@ def audit_for(
     `companions` are other tables by name, whole or of the same shard; what lacks one
     is reported as not checked. `counts` are numbers known from elsewhere: under the
     table's own name the rows it must hold; for `events` also `rows_in`, `rejects` and
-    `duplicates` of the drop. With other columns than the registry's nothing else is judged.
+    `duplicates` of the drop; for `funnel` how many went in, by `step/unit`. With
+    other columns than the registry's nothing else is judged.
     """
     return Audit(table, companions or {}, settings or CommerceSettings(), counts or {}, engine)
 

@@ -80,11 +80,15 @@ def _again(frames: Frames, users: pl.DataFrame, settings: CommerceSettings) -> l
     steps: dict[str, list[dict[str, Any]]] = rows_of(frames["transitions"], users, PER_TRANSITION)
     rows = []
     for user, transitions in steps.items():
+        parts = [stream[user][b["first_visit"] : b["first_visit"] + b["n_visits"]] for b in bounds[user]]
+        known, taken = slow.Known(), 0
         for step in transitions:
-            target = bounds[user][step["transition_index"] + 1]
-            first, end = target["first_visit"], target["first_visit"] + target["n_visits"]
-            history = stream[user][:first]
-            for category, acts in slow.signals(stream[user][first:end], settings).items():
-                known = slow.familiarity(category, history, connected.get(step["quarter"], {}), settings)
-                rows.append((user, step["transition_index"], *category, *acts.values(), known))
+            target = step["transition_index"] + 1
+            for part in parts[taken:target]:
+                known.add(part)
+            taken = target
+            tables = connected.get(step["quarter"], {})
+            for category, acts in slow.signals(parts[target], settings).items():
+                familiarity = known.familiarity(category, tables, settings)
+                rows.append((user, step["transition_index"], *category, *acts.values(), familiarity))
     return rows

@@ -4,14 +4,16 @@ Written from the rules and not from the fast path, so that both must err alike t
 agree on a wrong border.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
 from pipelines.commerce.settings import CommerceSettings
 
 Row = Mapping[str, Any]
+Category = tuple[str | None, str]
 COUNTED = ("click", "browse", "favourite", "cart", "purchase")
 RANK = {"click": 0, "browse": 0, "favourite": 1, "cart": 2, "purchase": 3}
 """Click and browse share a rank: within one instant the item decides before them."""
@@ -50,11 +52,11 @@ def batches(stream: Sequence[Row], settings: CommerceSettings) -> list[tuple[int
     return found
 
 
-def signals(batch: Iterable[Row], settings: CommerceSettings) -> dict[tuple[str | None, str], dict[str, bool]]:
+def signals(batch: Iterable[Row], settings: CommerceSettings) -> dict[Category, dict[str, bool]]:
     """Categories of a batch with a strong signal, and by which act."""
     rows = list(batch)
     visits_of_item = Counter(row["item_id"] for row in rows)
-    found: dict[tuple[str | None, str], dict[str, bool]] = {}
+    found: dict[Category, dict[str, bool]] = {}
     for row in rows:
         if row["l2"] is None:
             continue
@@ -74,28 +76,31 @@ def signals(batch: Iterable[Row], settings: CommerceSettings) -> dict[tuple[str 
     return found
 
 
-def familiarity(
-    category: tuple[str | None, str],
-    history: Iterable[Row],
-    connected: Mapping[str, set[str]],
-    settings: CommerceSettings,
-) -> str:
-    """How well the visits of batches ≤ t know a category; `connected` is the quarter's table."""
-    seen: set[tuple[str | None, str]] = set()
-    domain_visits: dict[str, int] = defaultdict(int)
-    for row in history:
-        if row["l2"] is not None:
-            seen.add((row["l1"], row["l2"]))
-            if row["l1"] is not None:
-                domain_visits[row["l1"]] += 1
-    domain = category[0]
-    if category in seen:
-        return "seen"
-    if domain is None:
-        return "unconnected"
-    if domain_visits[domain] >= settings.familiar_visits:
-        return "familiar"
-    if domain_visits[domain] > 0:
-        return "related"
-    reachable = any(domain in connected.get(visited, ()) for visited, count in domain_visits.items() if count)
-    return "new" if reachable else "unconnected"
+@dataclass
+class Known:
+    """What a user has visited so far: categories, and how often each domain; visits without a category say nothing."""
+
+    seen: set[Category] = field(default_factory=set)
+    domain_visits: Counter[str] = field(default_factory=Counter)
+
+    def add(self, batch: Iterable[Row]) -> None:
+        """Take in the visits of one more batch."""
+        for row in batch:
+            if row["l2"] is not None:
+                self.seen.add((row["l1"], row["l2"]))
+                if row["l1"] is not None:
+                    self.domain_visits[row["l1"]] += 1
+
+    def familiarity(self, category: Category, connected: Mapping[str, set[str]], settings: CommerceSettings) -> str:
+        """How well a category is known; `connected` is the quarter's table."""
+        domain = category[0]
+        if category in self.seen:
+            return "seen"
+        if domain is None:
+            return "unconnected"
+        if self.domain_visits[domain] >= settings.familiar_visits:
+            return "familiar"
+        if self.domain_visits[domain] > 0:
+            return "related"
+        visited = [name for name, count in self.domain_visits.items() if count > 0]
+        return "new" if any(domain in connected.get(name, ()) for name in visited) else "unconnected"

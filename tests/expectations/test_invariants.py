@@ -437,9 +437,12 @@ def funnel_rows(*rows: tuple[str, str, str, int]) -> pl.LazyFrame:
 def test_funnel() -> None:
     good = funnel_rows(("cohort", "users", "", 30), ("cohort", "users", "too few", 10))
     assert all(finding.passed for finding in INVARIANTS["funnel"]({"funnel": good}, CommerceSettings()))
-    assert funnel_adds_up(good, {("cohort", "users"): 40}).passed
-    assert not funnel_adds_up(good, {("cohort", "users"): 41}).passed
-    assert not funnel_adds_up(good, {("events", "rows"): 41}).passed
+    assert funnel_adds_up(good, {"cohort/users": 40}).passed
+    assert not funnel_adds_up(good, {"cohort/users": 41}).passed
+    assert not funnel_adds_up(good, {"events/rows": 41}).passed
     lost = funnel_rows(("cohort", "users", "too few", 10))
     failed = [f.name for f in INVARIANTS["funnel"]({"funnel": lost}, CommerceSettings()) if not f.passed]
     assert failed == ["one_kept"]
+    for n, passed in ((40, True), (39, False)):
+        findings = audit_for("funnel", counts={"cohort/users": n})(good)
+        assert [finding.passed for finding in findings if finding.name == "consistent/adds_up"] == [passed]
