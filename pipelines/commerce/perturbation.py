@@ -1,7 +1,7 @@
 """Leak audit, the pure part: replace the future and see that nothing of the past moves (ours).
 
-`audit_future` rebuilds the track from events whose future was replaced for one user
-at a time, given the original outcomes, and compares byte for byte what must depend on
+`audit_future` rebuilds the track from events whose future was replaced for some
+users, given the original outcomes, and compares byte for byte what must depend on
 batches ≤ t only.
 
 Frozen on purpose, and said in the card: the taxonomy and cohort membership use the
@@ -146,7 +146,9 @@ def perturb_future(events: pl.DataFrame, user: str, cut: datetime, catalogue: pl
     replaced = others[pick(_KIND, others.height)].select(*_CATEGORY, "l1_name", "l2_name")
     replaced = replaced.with_columns(
         pl.lit(user).alias("user_id"),
-        (pl.lit(first["time"], dtype=TIME) + pl.duration(microseconds=pl.lit(pl.Series(np.cumsum(gaps))))).alias("time"),
+        (pl.lit(first["time"], dtype=TIME) + pl.duration(microseconds=pl.lit(pl.Series(np.cumsum(gaps))))).alias(
+            "time"
+        ),
         pl.Series("action", _COUNTED, dtype=ACTION).gather(pick(_ACTION, len(_COUNTED))),
         _other_items(events.filter(own & ~after)["item_id"], catalogue["item_id"], pick),
         pl.Series("dwell_ms", pick(_DWELL, 120_000)),
@@ -214,12 +216,14 @@ def audit_future(
     seed: int,
     build: Build = default_build,
 ) -> pl.DataFrame:
-    """Violations found by replacing the future of sampled users, one at a time; no row = pass.
+    """Violations found by replacing the future of sampled users; no row = pass.
 
     `sample_users` is a number (the users of smallest keyed hash among those with a
     transition) or the users themselves; each is cut at one of its transitions, taken
-    by keyed hash. The pools of the sampled users are also held against `pool_rules`
-    and `familiarity_rules`. Costs one rebuild of `events` a user.
+    by keyed hash. Users whose transition reads the same quarter's domain table are
+    replaced together: whatever they do after it, that table and those before it must
+    stand. All pools are also held against `pool_rules` and `familiarity_rules`. Costs
+    one rebuild of `events`, and one more a quarter among the sampled transitions.
     Raises `ValueError` for a user without a transition.
     """
     vocabulary = taxonomy(category_names(events.lazy()).lazy())
@@ -230,29 +234,33 @@ def audit_future(
         pool_rules(before.pools.pools, before.pools.pool_gold, before.positives, settings),
         familiarity_rules(before.positives, before.pools.pool_gold, *past, settings),
     ]
+    cuts = _sample(before.transitions, sample_users, seed)
     moved: list[dict[str, Any]] = []
-    for user, t in _sample(before.transitions, sample_users, seed):
-        step = before.transitions.row(
-            by_predicate=(pl.col("user_id") == user) & (pl.col("transition_index") == t), named=True
-        )
-        other = perturb_future(events, user, step["history_end"], catalogue, seed)
-        given = before.signals.filter((pl.col("user_id") == user) & (pl.col("transition_index") <= t))
-        moved += compare(before, rebuild(other, settings, vocabulary, [user], build, given), user, t)
+    for _, group in cuts.group_by("quarter", maintain_order=True):
+        other = events
+        for user, _, end, _ in group.iter_rows():
+            other = perturb_future(other, user, end, catalogue, seed)
+        users = group.select("user_id", pl.col("transition_index").alias("t"))
+        given = before.signals.join(users, on="user_id", how="inner", maintain_order="left")
+        given = given.filter(pl.col("transition_index") <= pl.col("t")).drop("t")
+        after = rebuild(other, settings, vocabulary, users["user_id"].to_list(), build, given)
+        for user, t in users.iter_rows():
+            moved += compare(before, after, user, t)
     return pl.concat([*found, pl.DataFrame(moved, schema=VIOLATIONS)])
 
 
-def _sample(transitions: pl.DataFrame, users: int | Sequence[str], seed: int) -> list[tuple[str, int]]:
-    """Users and, for each, the transition after which its future is replaced."""
-    per_user = transitions.group_by("user_id").agg(pl.col("transition_index").sort()).sort("user_id")
-    keys = mix64(seed, key64_column(per_user["user_id"], "user").to_numpy())
-    per_user = per_user.with_columns(pl.Series("key", keys, dtype=pl.UInt64)).sort("key", "user_id")
+def _sample(transitions: pl.DataFrame, users: int | Sequence[str], seed: int) -> pl.DataFrame:
+    """One transition a sampled user, with history_end and quarter; what follows it is replaced."""
+    keys = mix64(seed, key64_column(transitions["user_id"], "user").to_numpy())
+    keyed = transitions.with_columns(pl.Series("key", keys, dtype=pl.UInt64)).sort("key", "user_id", "transition_index")
+    taken = keyed.filter(
+        pl.int_range(pl.len(), dtype=pl.UInt64).over("user_id") == pl.col("key") % pl.len().over("user_id")
+    ).select("user_id", "transition_index", "history_end", "quarter")
     if isinstance(users, int):
-        chosen = per_user.head(users)
-    else:
-        chosen = per_user.filter(pl.col("user_id").is_in(list(users)))
-        if missing := sorted(set(users) - set(chosen["user_id"].to_list())):
-            raise ValueError(f"users without a transition cannot be audited: {', '.join(missing)}")
-    return [(user, steps[key % len(steps)]) for user, steps, key in chosen.iter_rows()]
+        return taken.head(users)
+    if missing := sorted(set(users) - set(taken["user_id"].to_list())):
+        raise ValueError(f"users without a transition cannot be audited: {', '.join(missing)}")
+    return taken.filter(pl.col("user_id").is_in(list(users)))
 
 
 def _first_difference(before: pl.DataFrame, after: pl.DataFrame) -> str:

@@ -93,20 +93,28 @@ def domains(visits, batches, settings):
     return rows
 
 
-def familiarity(category, user, t, quarter, visits, batches, domain_rows, settings):
+def history(user, t, quarter, visits, batches, domain_rows):
+    """What the user knows after batch t: categories, visits a domain, domains linked to a visited one."""
     member = batch_of(batches)
     past = [v for v in visits if v["user_id"] == user and member[user, v["visit_index"]] <= t and v["l2"] is not None]
-    if category in {(v["l1"], v["l2"]) for v in past}:
+    visited = Counter(v["l1"] for v in past)
+    return (
+        {(v["l1"], v["l2"]) for v in past},
+        visited,
+        {r["connected_l1"] for r in domain_rows if r["quarter"] == quarter and r["l1"] in visited},
+    )
+
+
+def familiarity(category, known, settings):
+    seen, visited, linked = known
+    if category in seen:
         return "seen"
     if category[0] is None:
         return "unconnected"
-    n = sum(v["l1"] == category[0] for v in past)
-    if n >= settings.familiar_visits:
+    if visited[category[0]] >= settings.familiar_visits:
         return "familiar"
-    if n:
+    if visited[category[0]]:
         return "related"
-    visited = {v["l1"] for v in past}
-    linked = {r["connected_l1"] for r in domain_rows if r["quarter"] == quarter and r["l1"] in visited}
     return "new" if category[0] in linked else "unconnected"
 
 
@@ -114,11 +122,16 @@ POOL = {"seen": "remember", "familiar": "remember", "related": "infer", "new": "
 
 
 def positives(signals, visits, batches, transitions, domain_rows, settings):
-    quarter = {(t["user_id"], t["transition_index"]): t["quarter"] for t in transitions}
+    pasts = {
+        (t["user_id"], t["transition_index"]): history(
+            t["user_id"], t["transition_index"], t["quarter"], visits, batches, domain_rows
+        )
+        for t in transitions
+    }
     rows = []
     for s in signals:
         at = (s["user_id"], s["transition_index"])
-        known = familiarity((s["l1"], s["l2"]), *at, quarter[at], visits, batches, domain_rows, settings)
+        known = familiarity((s["l1"], s["l2"]), pasts[at], settings)
         rows.append(s | {"familiarity": known, "pool": POOL[known]})
     for row in rows:
         rivals = [
@@ -153,7 +166,8 @@ def pools(positive_rows, visits, batches, transitions, domain_rows, taxonomy, se
         user, index = t["user_id"], t["transition_index"]
         own = [p for p in positive_rows if (p["user_id"], p["transition_index"]) == (user, index)]
         banned = {(p["l1"], p["l2"]) for p in own}
-        known = {c: familiarity(c, user, index, t["quarter"], visits, batches, domain_rows, settings) for c in taxonomy}
+        past = history(user, index, t["quarter"], visits, batches, domain_rows)
+        known = {c: familiarity(c, past, settings) for c in taxonomy}
         for number, pool in enumerate(("remember", "infer")):
             keys = (settings.seed, key64(user, "user"), index, number)
             kept = [(p["l1"], p["l2"]) for p in own if p["pool"] == pool and p["kept"]]

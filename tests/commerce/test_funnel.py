@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import polars as pl
+import pool_oracle as oracle
 import pytest
 from pool_worlds import table, world
 
@@ -196,6 +197,33 @@ def test_the_complete_journey_sample():
     assert rows["visits", "visits", ""] + rows["visits", "visits", "without a category"] == 30_077
     assert made.batches["closed"].sum() == 469
     assert built.pool_counts["n_short"].sum() == 0
+
+
+def test_the_oracle_agrees_on_the_complete_journey_sample():
+    """Four households, one transition each, over the whole catalogue; domains of all households."""
+    settings = CommerceSettings()
+    drop = complete_journey()
+    made = trajectories(drop.events.lazy(), settings)
+    connected = domains(made.visits.lazy(), made.batches.lazy(), settings)
+    links = oracle.domains(made.visits.to_dicts(), made.batches.to_dicts(), settings)
+    assert connected.to_dicts() == links
+    vocabulary = taxonomy(category_names(drop.events.lazy()).lazy())
+    categories = vocabulary.select("l1", "l2").rows()
+    for user in made.transitions.filter(pl.col("transition_index") == 3)["user_id"].sort().to_list()[::14]:
+        mine = pl.col("user_id") == user
+        visits, batches = made.visits.filter(mine), made.batches.filter(mine)
+        late = mine & (pl.col("transition_index") == 3)
+        transitions, signals = made.transitions.filter(late), made.signals.filter(late)
+        past = (visits.lazy(), batches.lazy(), transitions.lazy(), connected.lazy())
+        labelled = positives(signals, *past, settings)
+        built = pools(labelled, *past, vocabulary, settings)
+        plain = (visits.to_dicts(), batches.to_dicts(), transitions.to_dicts(), links)
+        expected = oracle.positives(signals.to_dicts(), *plain, settings)
+        shown, counts = oracle.pools(expected, *plain, categories, settings)
+        assert labelled.height > 0
+        assert labelled.equals(table("positives", expected))
+        for name, rows in (("pools", shown), ("pool_gold", shown), ("pool_counts", counts)):
+            assert getattr(built, name).equals(table(name, rows))
 
 
 def test_the_complete_journey_sample_passes_the_audit():

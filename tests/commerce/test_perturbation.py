@@ -104,6 +104,23 @@ def order_by_role(*inputs):
     return Pools(shown.select(built.pools.columns), gold, built.pool_counts)
 
 
+def pools_that_spare_the_next_batch(positives, visits, batches, transitions, domains, taxonomy, settings):
+    """Distractors that are never visited in batch t+1, not even by a shallow click."""
+    key = ["user_id", "transition_index", "l1", "l2"]
+    shown = visits.join_asof(
+        batches.select("user_id", "batch_index", "first_visit"),
+        left_on="visit_index",
+        right_on="first_visit",
+        by="user_id",
+        check_sortedness=False,
+    )
+    touched = shown.filter(pl.col("l2").is_not_null()).with_columns(transition_index=pl.col("batch_index") - 1)
+    spared = touched.select(key).unique().join(transitions.select(key[:2]), on=key[:2], how="semi").collect()
+    more = spared.join(positives, on=key, how="anti", nulls_equal=True).with_columns(kept=pl.lit(False))
+    every = pl.concat([positives, more], how="diagonal")
+    return default_build.pools(every, visits, batches, transitions, domains, taxonomy, settings)
+
+
 def transitions_of_a_later_quarter(batches, cohort):
     """Transitions that read the domain table of the user's last quarter."""
     built = default_build.transitions(batches, cohort)
@@ -114,6 +131,7 @@ LEAKS = {
     "an item's later category": (Build(visits=later_category), "visits:"),
     "a domain table of the whole log": (Build(domains=domains_of_the_whole_log), "domains:"),
     "familiarity that knows batch t+1": (Build(positives=familiarity_of_the_outcome), "positives:"),
+    "distractors that batch t+1 does not hold": (Build(pools=pools_that_spare_the_next_batch), "pools:"),
     "the domain table of a later quarter": (Build(transitions=transitions_of_a_later_quarter), "transition t:"),
 }
 
@@ -191,6 +209,15 @@ def test_replacing_refuses_what_it_cannot_do():
         perturb_future(one, "u0", step["history_end"], catalogue_of(one.lazy()), 5)
     with pytest.raises(ValueError, match="nobody"):
         audit_future(EVENTS, SMALL, ["nobody"], seed=3)
+
+
+def test_users_of_different_quarters_are_all_replaced():
+    tables, _ = first_cut()
+    assert tables.transitions["quarter"].n_unique() >= 3
+    found = audit_future(EVENTS, SMALL, 6, seed=3, build=Build(positives=familiarity_of_the_outcome))
+    moved = found.filter(pl.col("rule") == "the past moved with the future")
+    quarters = moved.join(tables.transitions, on=["user_id", "transition_index"])["quarter"]
+    assert (moved["user_id"].n_unique(), quarters.n_unique()) == (3, 2)
 
 
 def test_a_violation_says_what_moved():
