@@ -26,7 +26,7 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> None:
     sys.path[:0] = [path for path in first["paths"] if path not in sys.path]
     from resources.wall import tripwire
 
-    guard = tripwire([Path(root) for root in first["hidden"]])
+    guard = tripwire(*([Path(path) for path in first[name]] for name in ("hidden", "shown")))
     server: Server | None = None
     for line in chain([b""], requests):
         try:

@@ -184,6 +184,7 @@ class PluginProcess:
                     "paths": search_paths(),
                     "target": entry.target,
                     "hidden": [str(Path(path).resolve()) for path in hidden],
+                    "shown": [*shown(entry.target), str(work)],
                 },
                 _START_SECONDS,
             )

@@ -124,8 +124,16 @@ def _bind(source: str, target: str, *, writable: bool = False) -> None:
         _read_only(target)
 
 
+def _cover(target: str) -> None:
+    """An empty folder or file over what is there; nothing where there is nothing."""
+    if Path(target).is_dir():
+        _mount("tmpfs", target, "tmpfs", _NOSUID | _NODEV, "mode=755,size=64k")
+    elif Path(target).exists():
+        _mount("/dev/null", target, None, _BIND)
+
+
 def _names(paths: Iterable[str]) -> list[str]:
-    """Each path as given and resolved, parents first, so that a child is never covered by its parent's mount."""
+    """Each path as given and resolved, parents first."""
     found = {name for path in paths for name in (os.path.abspath(path), os.path.realpath(path))}  # noqa: PTH100
     return sorted(found, key=lambda name: (name.count("/"), name))
 
@@ -145,18 +153,15 @@ def _build(plan: Plan) -> None:
     _mount("tmpfs", root + "/tmp", "tmpfs", _NOSUID | _NODEV, "mode=1777,size=512m")
     for path in _DEVICES:
         _bind(path, root + path, writable=True)
-    covered = [root + system for system in _SYSTEM if Path(system).is_dir()]
-    for path in _names(plan.binds):
-        if not any((root + path).startswith(done + "/") or root + path == done for done in covered):
+    # By depth: what is hidden below a bound folder is covered, what is needed below a hidden one shows again.
+    shown, hidden = set(_names(plan.binds)), set(_names(plan.hidden))
+    for path in sorted(shown | hidden, key=lambda name: (name.count("/"), name)):
+        if path in hidden:
+            _cover(root + path)
+        else:
             _bind(path, root + path)
-            covered.append(root + path)
-    for path in _names(plan.hidden):
-        if Path(root + path).is_dir():
-            _mount("tmpfs", root + path, "tmpfs", _NOSUID | _NODEV | _RDONLY, "mode=755,size=4k")
-        elif Path(root + path).exists():
-            _mount("/dev/null", root + path, None, _BIND)
-    for hidden, decoy in plan.decoys.items():
-        for path in _names([hidden]):
+    for place, decoy in plan.decoys.items():
+        for path in _names([place]):
             _bind(decoy, root + path)
     for path in _names([plan.work]):
         _bind(plan.work, root + path, writable=True)
@@ -185,6 +190,18 @@ def _give_up_capabilities() -> None:
     _check(_libc.prctl(death_signal, int(signal.SIGKILL), 0, 0, 0), "parent death signal")
 
 
+def _leave(user: int, group: int) -> None:
+    """New namespaces: a user namespace for whoever may make one, without it for a root who may not."""
+    assert _libc is not None
+    others = _NEWNS | _NEWPID | _NEWNET | _NEWIPC | _NEWUTS
+    if _libc.unshare(_NEWUSER | others) == 0:
+        Path("/proc/self/setgroups").write_text("deny")
+        Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
+        Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
+    else:
+        _check(_libc.unshare(others), "new namespaces")
+
+
 def _enter(plan: Plan) -> int:
     """Run the command behind the wall; its exit status, or NO_WALL."""
     assert _libc is not None
@@ -192,12 +209,7 @@ def _enter(plan: Plan) -> int:
     try:
         if platform.machine() not in _PIVOT_ROOT:
             raise OSError(f"system call numbers of {platform.machine()} are not known here")
-        _check(
-            _libc.unshare(_NEWUSER | _NEWNS | _NEWPID | _NEWNET | _NEWIPC | _NEWUTS), "new namespaces (unprivileged)"
-        )
-        Path("/proc/self/setgroups").write_text("deny")
-        Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
-        Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
+        _leave(user, group)
         # Without this, a parent killed between here and the fork would leave the child behind.
         _check(_libc.prctl(1, int(signal.SIGKILL), 0, 0, 0), "parent death signal")
     except OSError as error:

@@ -52,8 +52,23 @@ class Guard:
     """What a guarded block did."""
 
     roots: tuple[str, ...]
+    open_below: tuple[str, ...] = ()
+    """Folders and files inside a root that may be used all the same."""
     breaches: list[str] = field(default_factory=list)
     """`event: path` of every attempt, in order."""
+
+    def forbids(self, path: str) -> bool:
+        """Whether a resolved path lies below a root, and not in something open inside that root."""
+        inside = [root for root in self.roots if _below(path, root)]
+        return any(not any(_below(path, way) and _below(way, root) for way in self.open_below) for root in inside)
+
+
+def _below(path: str, root: str) -> bool:
+    return path == root or path.startswith(root.rstrip(os.sep) + os.sep)
+
+
+def _resolved(paths: Sequence[Path]) -> tuple[str, ...]:
+    return tuple(os.path.realpath(path) for path in paths)
 
 
 _guards: list[Guard] = []
@@ -61,10 +76,10 @@ _lock = Lock()
 _installed = False
 
 
-def tripwire(roots: Sequence[Path]) -> Guard:
+def tripwire(roots: Sequence[Path], open_below: Sequence[Path] = ()) -> Guard:
     """Watch from now on; for a process that is guarded all its life. `Guard.breaches` tells what was tried."""
     global _installed
-    guard = Guard(tuple(os.path.realpath(root) for root in roots))
+    guard = Guard(_resolved(roots), _resolved(open_below))
     with _lock:
         if not _installed:
             # A hook cannot be taken out again; without a guard it does nothing.
@@ -98,9 +113,7 @@ def _hook(event: str, arguments: tuple[Any, ...]) -> None:
             if isinstance(name, str | bytes | os.PathLike):
                 resolved = os.path.realpath(os.fsdecode(name))
                 for guard in _guards:
-                    if any(
-                        resolved == root or resolved.startswith(root.rstrip(os.sep) + os.sep) for root in guard.roots
-                    ):
+                    if guard.forbids(resolved):
                         _note(guard, event, resolved)
 
 

@@ -422,8 +422,10 @@ def test_a_decoy_lies_where_the_gold_would_be(site: Path, tmp_path: Path, given:
     install(site, "curious-memory", CURIOUS.format(path=path), curious=":spec")
     with open_method("curious", hidden=[tmp_path / "home"], decoy=tmp_path / "decoy") as spec:
         assert found_by(spec, given) == {"nobody"}
-    with open_method("curious", hidden=[tmp_path / "home"]) as spec, pytest.raises(PluginError, match="FileNotFound"):
-        found_by(spec, given)
+    # The second hides the folder that the package itself lies in; only the package shows again.
+    for hidden in (tmp_path / "home", tmp_path):
+        with open_method("curious", hidden=[hidden]) as spec, pytest.raises(PluginError, match="FileNotFound"):
+            found_by(spec, given)
 
 
 def processes_of(leader: int) -> set[int]:

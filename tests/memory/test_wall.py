@@ -16,7 +16,7 @@ from pipelines.memory.registry import builtin_methods
 from pipelines.memory.replay import replay
 from pipelines.memory.timeline import Histories
 from resources.tokenizer import load_tokens
-from resources.wall import WallBreached, guarded
+from resources.wall import Guard, WallBreached, guarded
 
 
 @pytest.fixture
@@ -103,6 +103,16 @@ def test_no_method_of_ours_reads_a_clock_or_the_environment() -> None:
 
 def test_a_batch_has_neither_closed_nor_the_next_visit() -> None:
     assert set(Batch.__dataclass_fields__) == {"batch_id", "user_id", "index", "start", "end", "visits"}
+
+
+def test_what_is_open_inside_a_root_stays_open_and_a_root_inside_that_does_not(tmp_path: Path) -> None:
+    outer, way, inner = tmp_path / "home", tmp_path / "home" / "site", tmp_path / "home" / "site" / "gold"
+    guard = Guard((str(outer), str(inner)), (str(way),))
+    answers = [
+        guard.forbids(str(path)) for path in (outer, outer / "a", way, way / "a.py", inner, inner / "g", tmp_path)
+    ]
+    assert answers == [True, True, False, False, True, True, False]
+    assert not Guard((str(outer),)).forbids(str(tmp_path / "home2"))
 
 
 def test_the_whole_tree_can_be_guarded(gold: Path) -> None:
