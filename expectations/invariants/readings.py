@@ -104,9 +104,13 @@ def units(frames: Frames, settings: CommerceSettings) -> list[Finding]:
 
 
 def funnel(frames: Frames, settings: CommerceSettings) -> list[Finding]:
-    """Each step and unit says once what stayed; rows stand in the order of the steps, which no column names."""
-    kept = frames["funnel"].group_by("step", "unit").agg((pl.col("reason") == "").sum().alias("kept_rows"))
-    return [no_rows("one_kept", "each step and unit has one row of those kept", kept.filter(pl.col("kept_rows") != 1))]
+    """Each step and unit says once what stayed."""
+    frame = frames["funnel"]
+    kept = frame.group_by("step", "unit").agg((pl.col("reason") == "").sum().alias("kept_rows"))
+    return [
+        ordered("funnel", frame),
+        no_rows("one_kept", "each step and unit has one row of those kept", kept.filter(pl.col("kept_rows") != 1)),
+    ]
 
 
 def funnel_adds_up(frame: pl.LazyFrame, went_in: Mapping[str, int]) -> Finding:
