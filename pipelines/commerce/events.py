@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 
 from pipelines.commerce.categories import dotted_names, key_column
 from pipelines.commerce.drop_files import chunks, lookup_table, tell_apart
 from pipelines.commerce.instants import instants, relative_instants, scaled, whole
 from pipelines.commerce.mapping import Columns, Mapping
+from pipelines.commerce.merging import in_total_order, merge_drops
 from pipelines.commerce.reading import LINE, RAW, RAW_LIMIT, SourceError
 from pipelines.hashing import bucket_column
 from pipelines.schema import ACTION, TABLES, TIME, conform
@@ -24,6 +24,8 @@ PRICE_DIGITS = 6
 UNDECIDABLE_MINUTES = 15
 """When no two events of a user lie closer than this, the gap rules cannot be decided (ours)."""
 _FILE = "__file"
+
+__all__ = ["Capabilities", "Drop", "merge_drops", "read_drop"]
 
 
 @dataclass(frozen=True)
@@ -138,32 +140,6 @@ def _drop(
         (*notes, *_warnings(events, result, capabilities, mapping)),
         capabilities,
     )
-
-
-def in_total_order(events: pl.DataFrame, *, distinct: bool = False) -> pl.DataFrame:
-    """The columns of `events` sorted by its total order; with `distinct`, equal rows once.
-
-    Equal to sorting by all columns; but only rows that agree in the first five are
-    compared in the others, which is several times faster.
-    """
-    spec = TABLES["events"]
-    first = spec.sort_by[:5]
-    frame = events.select(pl.col(name).cast(dtype) for name, dtype in spec.schema.items()).sort(first)
-    twin = pl.all_horizontal(pl.col(name) == pl.col(name).shift() for name in first).fill_null(False)
-    tied = frame.select(twin | twin.shift(-1, fill_value=False)).to_series()
-    if not tied.any():
-        return frame
-    # Runs of equal keys stay where they are, so the sorted ties fit back into their places.
-    ties = frame.with_row_index("__row").filter(tied).sort(spec.sort_by)
-    order = np.arange(frame.height)
-    places = tied.arg_true().to_numpy()
-    order[places] = ties["__row"].to_numpy()
-    if distinct:
-        again = pl.all_horizontal(pl.col(name).eq_missing(pl.col(name).shift()) for name in spec.sort_by)
-        # The first row compares with nothing, which must not pass for a row of nulls.
-        repeated = ties.select(again & (pl.int_range(pl.len()) > 0)).to_series().to_numpy()
-        order = np.delete(order, places[repeated])
-    return frame[order]
 
 
 def _joined(rows: pl.DataFrame, mapping: Mapping, tables: dict[str, pl.DataFrame]) -> pl.DataFrame:
@@ -324,10 +300,10 @@ def _with_categories(frame: pl.DataFrame, mapping: Mapping, path: Path) -> pl.Da
 
 
 def _capabilities(events: pl.DataFrame, mapping: Mapping) -> Capabilities:
-    filled = events.height == 0
+    empty = events.is_empty()
     return Capabilities(
-        l1=mapping.has_l1 and (filled or events["l1"].null_count() < events.height),
-        l2=mapping.has_l2 and (filled or events["l2"].null_count() < events.height),
+        l1=mapping.has_l1 and (empty or events["l1"].null_count() < events.height),
+        l2=mapping.has_l2 and (empty or events["l2"].null_count() < events.height),
         clock="synthetic" if mapping.time.relative else "real",
         resolution=mapping.resolution,
     )
@@ -341,11 +317,10 @@ def _warnings(events: pl.DataFrame, counts: dict[str, int], capabilities: Capabi
         notes.append("no second category level: the build stops after batches")
     if capabilities.clock == "synthetic":
         notes.append("the clock is made from gaps: tables that compare users in time are off")
-    if capabilities.resolution in ("hour", "day") or _smallest_gap_minutes(events) > UNDECIDABLE_MINUTES:
-        notes.append(
-            f"times lie at least {'an hour' if capabilities.resolution == 'hour' else 'over 15 minutes'} apart: "
-            "gaps of 15 and 30 minutes cannot be decided"
-        )
+    if capabilities.resolution in ("hour", "day"):
+        notes.append(f"times tell the {capabilities.resolution} only: gaps of 15 and 30 minutes cannot be decided")
+    elif _smallest_gap_minutes(events) > UNDECIDABLE_MINUTES:
+        notes.append("no user has two times within 15 minutes: gaps of 15 and 30 minutes cannot be decided")
     if counts["dst_ambiguous"] or counts["dst_moved"]:
         notes.append(
             f"clock changes in {mapping.time.zone}: {counts['dst_ambiguous']} times occur twice and are taken as the "
@@ -361,21 +336,3 @@ def _smallest_gap_minutes(events: pl.DataFrame) -> float:
     gaps = events.select(gap.filter(same & (gap > pl.duration(microseconds=0))).min().alias("gap"))["gap"]
     smallest = gaps.item()
     return 0.0 if smallest is None else smallest.total_seconds() / 60
-
-
-def merge_drops(drops: Sequence[pl.LazyFrame]) -> pl.LazyFrame:
-    """Events of several drops as one table, in its total order.
-
-    Equal rows occur as often as in the drop that has most of them, so that a drop
-    sent again, in another format or as part of a cumulative export, adds nothing.
-    One drop is returned as it is.
-    """
-    if len(drops) == 1:
-        return drops[0]
-    names = TABLES["events"].schema.names()
-    if not drops:
-        return TABLES["events"].empty().lazy()
-    counted = [drop.group_by(names).agg(pl.len().alias("__n")) for drop in drops]
-    most = pl.concat(counted).group_by(names).agg(pl.col("__n").max())
-    repeated = most.with_columns(pl.lit(0).repeat_by("__n").alias("__n")).explode("__n").select(names)
-    return repeated.map_batches(in_total_order, schema=TABLES["events"].schema)

@@ -256,7 +256,13 @@ class Mapping(_Model):
 
 
 def load_mapping(path: Path) -> Mapping:
-    """Read a mapping from a YAML file.
+    """Read a mapping from a YAML file, for instance
+
+        name: shop
+        format: csv
+        columns: {user: customer, item: sku, action: what, l1: department, l2: group}
+        time: {column: at, patterns: "%d.%m.%Y %H:%M:%S", zone: Europe/Berlin}
+        actions: {seen: browse, bought: purchase}
 
     Raises `MappingError` naming the file and the field: unknown or missing fields,
     values of the wrong kind, naive times without a zone, YAML that cannot be parsed.

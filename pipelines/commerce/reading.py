@@ -52,6 +52,10 @@ class SourceError(ValueError):
         place = f"{file}:{line}" if line else file
         super().__init__(f"{place}: {what}. {remedy}")
 
+    def __reduce__(self) -> tuple[type["SourceError"], tuple[str, int | None, str, str]]:
+        """Survive the way between processes."""
+        return SourceError, (self.file, self.line, self.what, self.remedy)
+
 
 @dataclass(frozen=True)
 class Chunk:

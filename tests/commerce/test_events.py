@@ -15,9 +15,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pipelines.commerce.categories import category_key, key_column
-from pipelines.commerce.events import in_total_order, merge_drops, read_drop
+from pipelines.commerce.events import merge_drops, read_drop
 from pipelines.commerce.instants import instants
 from pipelines.commerce.mapping import Mapping, Time
+from pipelines.commerce.merging import in_total_order
 from pipelines.commerce.sources import SOURCES
 from pipelines.hashing import bucket_of, frame_hash
 from pipelines.schema import ACTIONS, TABLES, conform
@@ -284,6 +285,14 @@ def test_the_quick_sort_is_the_full_sort(records):
 @quick
 @given(st.lists(st.lists(rows, max_size=15), min_size=2, max_size=4))
 def test_merged_multiplicity_is_the_largest_of_any_drop(drops):
+    check_merge(drops)
+    # The same when all rows collide.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pl.DataFrame, "hash_rows", lambda frame: pl.Series([7] * frame.height, dtype=pl.UInt64))
+        check_merge(drops)
+
+
+def check_merge(drops):
     merged = merge_drops([frame(records).lazy() for records in drops]).collect()
     expected = Counter()
     for records in drops:

@@ -4,6 +4,7 @@ import csv
 import gzip
 import itertools
 import json
+import pickle
 from datetime import UTC, datetime
 
 import polars as pl
@@ -134,6 +135,8 @@ def test_files_of_another_kind(tmp_path, name, content, what):
     with pytest.raises(SourceError, match=what) as error:
         read(path, name)
     assert error.value.file == "file.csv" and error.value.remedy
+    again = pickle.loads(pickle.dumps(error.value))
+    assert (str(again), again.remedy) == (str(error.value), error.value.remedy)
 
 
 def test_a_missing_column_is_named(tmp_path):
