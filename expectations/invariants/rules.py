@@ -22,8 +22,13 @@ def no_rows(name: str, description: str, violations: pl.LazyFrame, severity: Sev
 
 def never(name: str, description: str, frame: pl.LazyFrame, bad: pl.Expr, severity: Severity = "error") -> Finding:
     """Holds when `bad` is true in no row; it may look at neighbouring rows."""
-    marked = frame.with_columns(bad.fill_null(False).alias("__bad"))
-    return no_rows(name, description, marked.filter(pl.col("__bad")).drop("__bad"), severity)
+    marks = bad.fill_null(False)
+    failed = frame.select(marks.sum()).collect().item()
+    rows = None
+    if failed:
+        marked = frame.with_columns(marks.alias("__bad"))
+        rows = marked.filter(pl.col("__bad")).drop("__bad").head(MAX_FAILED_ROWS).collect()
+    return Finding(name, not failed, severity, f"{failed} rows fail", description, rows)
 
 
 def same_rows(
