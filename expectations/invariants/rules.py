@@ -63,12 +63,12 @@ def lacking(frames: Frames, *companions: str) -> list[str]:
 
 def ordered(table: str, frame: pl.LazyFrame) -> Finding:
     """The rows stand in the table's total order, nulls first."""
-    smaller, equal = pl.lit(False), pl.lit(True)
-    for name in TABLES[table].sort_by:
+    smaller = pl.lit(False)
+    # From the last column to the first, so that the expression stays as long as the order.
+    for name in reversed(TABLES[table].sort_by):
         now, before = pl.col(name), pl.col(name).shift()
         less = (now < before).fill_null(False) | (now.is_null() & before.is_not_null())
-        smaller = smaller | (equal & less)
-        equal = equal & now.eq_missing(before)
+        smaller = less | (now.eq_missing(before) & smaller)
     columns = ", ".join(TABLES[table].sort_by)
     # Before the first row stands nothing, which is no larger value.
     return never("ordered", f"rows stand in the order of {columns}", frame, smaller & (pl.int_range(pl.len()) > 0))
