@@ -25,7 +25,7 @@ from pipelines.commerce.batches import close_batches
 from pipelines.commerce.settings import CommerceSettings
 from pipelines.commerce.signals import SCHEMA
 from pipelines.hashing import frame_hash
-from pipelines.schema import TABLES
+from pipelines.schema import ACTIONS, TABLES
 
 S = CommerceSettings()
 COLUMNS = ("user_id", "time", "action", "item_id", "l1", "l2", "l1_name", "l2_name", "brand", "dwell_ms")
@@ -63,11 +63,11 @@ _FACTS = f"""
 """
 _DEEP = f"""(n_browse >= {S.deep_browse_events} or coalesce(dwell_seconds, 0) >= {S.deep_browse_seconds}
     or stop - start >= to_seconds({S.deep_browse_seconds}) or again >= {S.deep_browse_visits})"""
-_LABELS = f"""
-    category.l1 as l1, category.l2 as l2, bool_or(n_favourite > 0) as favourite, bool_or(n_cart > 0) as cart,
+_FLAGS = f"""
+    bool_or(n_favourite > 0) as favourite, bool_or(n_cart > 0) as cart,
     bool_or(n_purchase > 0) as purchase, bool_or({_DEEP}) as deep_browse
 """
-_STRONG = f"category is not null and (n_favourite > 0 or n_cart > 0 or n_purchase > 0 or {_DEEP})"
+_STRONG = f"(n_favourite > 0 or n_cart > 0 or n_purchase > 0 or {_DEEP})"
 
 
 def _closed(user: Any, start: Any, stop: Any) -> dict[str, Any]:
@@ -75,12 +75,13 @@ def _closed(user: Any, start: Any, stop: Any) -> dict[str, Any]:
     user = np.asarray(user)
     change = np.flatnonzero(user[1:] != user[:-1]) + 1
     bounds = np.concatenate([[0], change, [len(user)]])
-    micros = [np.asarray(column).astype("datetime64[us]").astype(np.int64) for column in (start, stop)]
-    closed = close_batches(bounds, *micros, S)
+    first, last = (np.asarray(column).astype("datetime64[us]").astype(np.int64) for column in (start, stop))
+    closed = close_batches(bounds, first, last, S)
     per_user = np.diff(closed.bounds)
     index = np.arange(len(closed.first)) - np.repeat(closed.bounds[:-1], per_user)
     n_visits = closed.end - closed.first
     return {
+        "index_of_visit": np.arange(len(user)) - np.repeat(bounds[:-1], np.diff(bounds)),
         "batch_of_visit": np.repeat(index, n_visits),
         "first_row": closed.first,
         "batch_index": index,
@@ -134,36 +135,57 @@ def duckdb_plain(path: Path) -> Callable[[], Tables]:
             from visits v asof join closures c on v.user_id = c.user_id and v.visit_index >= c.first_visit
             where v.user_id in (from kept) and c.batch_index > 0
         )
-        select user_id, batch_index - 1 as transition_index, {_LABELS} from placed where {_STRONG}
+        select user_id, batch_index - 1 as transition_index, category.l1 as l1, category.l2 as l2, {_FLAGS}
+        from placed where category is not null and {_STRONG}
         group by user_id, batch_index, category order by user_id, batch_index, l1 nulls first, l2""")
     return lambda: _read_out(db, "select user_id, batch_index, first_visit, n_visits, closed from closures")
 
 
 def duckdb_tuned(path: Path) -> Callable[[], Tables]:
-    """DuckDB tuned: integer users, one sort, streaming windows without partitions, positional joins, no re-sort."""
+    """DuckDB tuned: integer users, categories and brands, one sort, streaming windows, positional join, no re-sort.
+
+    Like us it leaves out the written names, which order nothing in a log whose ties agree in brand.
+    """
     db = _duckdb()
     db.execute(f"""
+        create view log as select * from read_parquet('{path}');
         create table users as
             select user_id, (row_number() over (order by user_id))::integer as u
-            from (select distinct user_id from read_parquet('{path}'));
+            from (select distinct user_id from log);
+        create table categories as
+            select l1, l2, (row_number() over (order by l1 nulls first, l2 nulls first))::integer as c,
+                l2 is not null as valid
+            from (select distinct l1, l2 from log);
+        create table brands as
+            select brand, (row_number() over (order by brand))::integer as b
+            from (select distinct brand from log where brand is not null);
         create table stream as
-            select u, time, action, item_id, l1, l2, brand, dwell_ms
-            from read_parquet('{path}') join users using (user_id)
+            select u, time, {_RANK}::tinyint as rank, action, item_id, c, valid, b, dwell_ms
+            from log join users using (user_id)
+            join categories on log.l1 is not distinct from categories.l1 and log.l2 is not distinct from categories.l2
+            left join brands on log.brand = brands.brand
             where action not in ('cancel', 'refund')
-            order by u, time, {_RANK}, item_id, {_ACT}, {_TIES};
-        create table visits as
+            order by u, time, rank, item_id, {_ACT}, c, b nulls first;
+        create table merged as
         with flagged as (
             select *, row_number() over () as n,
                 coalesce(u != lag(u) over () or item_id != lag(item_id) over ()
                     or time - lag(time) over () > to_minutes({S.visit_gap_minutes}), true) as opens
             from stream
         ), numbered as (select *, sum(opens::integer) over (rows unbounded preceding) as visit from flagged)
-        select visit, any_value(u) as u, min(time) as start, max(time) as stop, any_value(item_id) as item_id, {_FACTS}
+        select visit, any_value(u) as u, min(time) as start, max(time) as stop, any_value(item_id) as item_id,
+            arg_min(c, n) filter (valid) as c, arg_min(b, n) filter (b is not null) as b,
+            {_COUNTERS}, (sum(dwell_ms) // 1000)::bigint as dwell_seconds
         from numbered group by visit order by visit;
         drop table stream""")
-    spine = db.execute("select u, start, stop from visits order by visit").fetchnumpy()
+    spine = db.execute("select u, start, stop from merged order by visit").fetchnumpy()
     closed = _closed(spine["u"], spine["start"], spine["stop"])
-    batch = pl.DataFrame({"batch_index": closed["batch_of_visit"].astype(np.int32)}).to_arrow()  # noqa: F841
+    places = pl.DataFrame(  # noqa: F841
+        {
+            "batch_index": closed["batch_of_visit"].astype(np.int32),
+            "visit_index": closed["index_of_visit"].astype(np.int32),
+        }
+    ).to_arrow()
     batch_rows = pl.DataFrame(  # noqa: F841
         {
             "u": np.asarray(spine["u"])[closed["first_row"]],
@@ -172,24 +194,27 @@ def duckdb_tuned(path: Path) -> Callable[[], Tables]:
     ).to_arrow()
     db.execute(f"""
         create table closures as select * from batch_rows;
-        create table numbered as select visits.*, batch.batch_index from visits positional join batch;
-        drop table visits;
-        create table visits as
-            select user_id, (row_number() over (partition by u order by visit) - 1)::integer as visit_index,
-                numbered.* exclude (visit)
-            from numbered join users using (u);
+        create table placed as select * from merged positional join places;
+        drop table merged;
         create table signals as
-        with kept as (select u from visits where category is not null group by u having count(*) >= {S.cohort_visits}),
+        with kept as (select u from placed where c is not null group by u having count(*) >= {S.cohort_visits}),
+        targets as (select * from placed where batch_index > 0 and u in (from kept)),
         twice as (
-            select u, batch_index, item_id, count(*) as again from visits
-            where batch_index > 0 group by all having count(*) >= {S.deep_browse_visits}
-        ), placed as (
+            select u, batch_index, item_id, count(*) as again from targets group by all
+            having count(*) >= {S.deep_browse_visits}
+        ), deep as (
             select v.*, coalesce(t.again, 1) as again
-            from visits v left join twice t on v.u = t.u and v.batch_index = t.batch_index and v.item_id = t.item_id
-            where v.batch_index > 0 and v.u in (from kept)
-        ), strong as (select u, batch_index, {_LABELS} from placed where {_STRONG} group by u, batch_index, category)
+            from targets v left join twice t on v.u = t.u and v.batch_index = t.batch_index and v.item_id = t.item_id
+        ), strong as (
+            select u, batch_index, c, {_FLAGS} from deep where c is not null and {_STRONG} group by u, batch_index, c
+        )
         select user_id, batch_index - 1 as transition_index, l1, l2, favourite, cart, purchase, deep_browse
-        from strong join users using (u)""")
+        from strong join users using (u) join categories using (c);
+        create table visits as
+            select user_id, visit_index, start, stop, item_id, {{'l1': l1, 'l2': l2}} as category, brand,
+                n_click, n_browse, n_favourite, n_cart, n_purchase, dwell_seconds
+            from placed join users using (u) left join categories using (c) left join brands using (b);
+        drop table placed""")
     return lambda: _read_out(
         db, "select user_id, batch_index, first_visit, n_visits, closed from closures join users using (u)"
     )
@@ -223,7 +248,10 @@ def _frame(db: Any, query: str) -> pl.DataFrame:
 
 
 def pandas_compiled(path: Path) -> Callable[[], Tables]:
-    """pandas: dictionary-read Parquet, categoricals in text order, one lexsort, then our compiled kernels."""
+    """pandas: dictionary-read Parquet, categoricals in text order, one lexsort, then our compiled kernels.
+
+    Like us it sorts by the remaining columns only when events tie that differ in them.
+    """
     import pandas as pd
     import pyarrow.parquet as pq
 
@@ -232,11 +260,13 @@ def pandas_compiled(path: Path) -> Callable[[], Tables]:
     from pipelines.commerce.batches import batch_table
     from pipelines.commerce.codes import N_COUNTED, NO_DWELL
 
-    texts = [name for name in COLUMNS if name not in ("time", "action", "dwell_ms")]
-    table = pq.read_table(path, columns=list(COLUMNS), read_dictionary=texts).unify_dictionaries()
+    texts = ["user_id", "item_id", "l1", "l2", "brand"]
+    table = pq.read_table(
+        path, columns=[*texts, "time", "action", "dwell_ms"], read_dictionary=texts
+    ).unify_dictionaries()
     frame = table.to_pandas(split_blocks=True, self_destruct=True)
     del table
-    action = frame.pop("action").cat.set_categories(list(TABLES["events"].schema["action"].categories)).cat.codes  # type: ignore[union-attr]
+    action = frame.pop("action").cat.set_categories(list(ACTIONS)).cat.codes
     keep = (action < N_COUNTED).to_numpy()
     frame, act = frame[keep], action.to_numpy()[keep].astype(np.int64)
     names: dict[str, pl.Series] = {}
@@ -250,7 +280,10 @@ def pandas_compiled(path: Path) -> Callable[[], Tables]:
         code[name] = ordered.cat.codes.to_numpy().astype(np.int64) + 1
     when = frame["time"].astype("datetime64[us, UTC]").astype("int64").to_numpy() * 4 + np.maximum(act - 1, 0)
     what, category = code["item_id"] << 3 | act, code["l1"] << 32 | code["l2"]
-    order = np.lexsort((code["brand"], code["l2_name"], code["l1_name"], category, what, when, code["user_id"]))
+    order = np.lexsort((what, when, code["user_id"]))
+    tied = np.logical_and.reduce([np.diff(key[order]) == 0 for key in (code["user_id"], when, what)])
+    if any((tied & (np.diff(key[order]) != 0)).any() for key in (category, code["brand"])):
+        raise NotImplementedError("ties that differ in category or brand need the whole order")
     dwell = (
         frame["dwell_ms"].fillna(NO_DWELL).astype(np.int64).to_numpy()
         if frame["dwell_ms"].notna().any()
