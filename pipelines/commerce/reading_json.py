@@ -86,8 +86,10 @@ def read_json(path: Path, encoding: str, wanted: Sequence[str], nested: str = ""
         frame = pl.DataFrame({RAW: piece.lines}).with_row_index(LINE, offset=piece.first).cast({LINE: pl.Int64})
         filled = frame.filter(pl.col(RAW).str.strip_chars() != "")
         n_rows = filled.height + piece.bad.height
-        rows, bad = _decode(filled, piece.data if filled.height == frame.height else None, schema)
-        rejects = [_rejects(bad, "not a JSON object"), piece.bad]
+        is_object = filled[RAW].str.strip_chars().str.starts_with("{")
+        other, objects = filled.filter(~is_object), filled.filter(is_object)
+        rows, bad = _decode(objects, piece.data if objects.height == frame.height else _joined(objects), schema)
+        rejects = [_rejects(pl.concat([other, bad]), "not a JSON object"), piece.bad]
         if nested:
             lost = pl.col(nested).is_null() | (pl.col(nested).list.len() == 0)
             empty, rows = rows.filter(lost), rows.filter(~lost)
@@ -132,25 +134,24 @@ def _pick(name: str, nested: str) -> pl.Expr:
     return outer.alias(name)
 
 
-def _decode(
-    filled: pl.DataFrame, data: bytes | None, schema: dict[str, pl.DataType]
-) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _decode(filled: pl.DataFrame, data: bytes, schema: dict[str, pl.DataType]) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Rows with the columns of `schema`, and the lines that are no JSON objects."""
-    if data is None:
-        data = _joined(filled)
     rows = _parsed(data, schema, filled.height)
-    bad = filled.clear()
+    if rows is not None:
+        return rows.with_columns(filled[LINE], filled[RAW]), filled.clear()
+    # Some line is no JSON. A second parser, which answers line by line, names the
+    # suspects; but the first one judges each, so that no line depends on its neighbours.
+    suspect = ~filled[RAW].str.json_path_match("$").str.starts_with("{").fill_null(False)
+    clean = filled.filter(~suspect)
+    rows = _parsed(_joined(clean), schema, clean.height)
+    singles = filled.filter(suspect)
     if rows is None:
-        # Some line is no JSON: find which, by a parser that answers line by line.
-        is_object = filled[RAW].str.json_path_match("$").str.starts_with("{").fill_null(False)
-        bad, filled = filled.filter(~is_object), filled.filter(is_object)
-        rows = _parsed(_joined(filled), schema, filled.height)
-    if rows is None:
-        fine = pl.Series([_parsed(line.encode(), schema, 1) is not None for line in filled[RAW]], dtype=pl.Boolean)
-        bad, filled = pl.concat([bad, filled.filter(~fine)]), filled.filter(fine)
-        rows = _parsed(_joined(filled), schema, filled.height)
-        assert rows is not None
-    return rows.with_columns(filled[LINE], filled[RAW]), bad
+        clean, singles, rows = filled.clear(), filled, pl.DataFrame(schema=schema)
+    judged = [_parsed(line.encode(), schema, 1) for line in singles[RAW]]
+    fine = pl.Series([one is not None for one in judged], dtype=pl.Boolean)
+    rows = pl.concat([rows, *(one for one in judged if one is not None)])
+    lines = pl.concat([clean, singles.filter(fine)])
+    return rows.with_columns(lines[LINE], lines[RAW]), singles.filter(~fine)
 
 
 def _joined(frame: pl.DataFrame) -> bytes:

@@ -536,3 +536,20 @@ def test_the_record_reader_agrees_with_the_csv_module():
         count, fields = _record([line], ",", 3)
         if count:
             assert fields == (next(csv.reader([line]), []) or [""]), line
+
+
+def test_a_json_line_does_not_depend_on_its_neighbours(tmp_path):
+    odd = [
+        amazon(user_id="\ud800"),
+        amazon()[:-1] + ', "deep": ' + "[" * 200 + "]" * 200 + "}",
+        amazon()[:-1] + ', "user_id": "twice"}',
+        amazon()[:-1] + ', "rating": 1e400}',
+        amazon()[:-1] + ', "rating": 01}',
+        "{}",
+        "  " + amazon(parent_asin="B7") + "  ",
+    ]
+    for line in odd:
+        alone = read(text(tmp_path / "a.jsonl", [amazon(user_id="V"), line]), "amazon_reviews")
+        beside = read(text(tmp_path / "b.jsonl", [amazon(user_id="V"), line, "{broken"]), "amazon_reviews")
+        assert alone.events.equals(beside.events), line
+        assert alone.counts["rejects"] + 1 == beside.counts["rejects"], line

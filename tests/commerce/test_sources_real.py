@@ -90,7 +90,6 @@ def test_complete_journey_without_products_says_so():
     assert any("products" in note for note in drop.warnings)
 
 
-@pytest.mark.slow
 def test_complete_journey_whole():
     try:
         files = packaged_files()
