@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -60,33 +61,66 @@ def refuse(message: str) -> NoReturn:
     raise typer.Exit(REFUSED)
 
 
-def declared_mapping(source: str, mapping: Path | None) -> dict[str, Any]:
-    """The declared mapping of a custom log as plain values; empty for a built-in source."""
+@dataclass(frozen=True)
+class Asked:
+    """What a call says about a log: the source, its declared mapping (custom logs only), the log paths."""
+
+    source: str
+    mapping: dict[str, Any]
+    paths: list[Path]
+
+
+def asked(source: str, paths: list[Path], mapping: Path | None, config: dict[str, Any] | None = None) -> Asked:
+    """The source and paths of a call. A custom log is declared by a YAML file, named by `--mapping`, as the source
+    itself, among the paths, or under `mapping:` of the configuration file.
+    """
     from pipelines.commerce.mapping import load_mapping
 
+    declared = (config or {}).get("mapping")
+    if is_yaml(Path(source)):
+        source, mapping = "mapping", Path(source)
     if source != "mapping":
-        if mapping is not None:
-            raise typer.BadParameter("--mapping goes with --source mapping; built-in sources bring their own")
-        return {}
-    if mapping is None:
-        raise typer.BadParameter("--source mapping needs --mapping FILE.yaml, which says what the columns mean")
-    return load_mapping(mapping).model_dump(mode="json")
+        if mapping is not None or declared is not None:
+            raise typer.BadParameter("a mapping goes with --source mapping; built-in sources bring their own")
+        return Asked(source, {}, paths)
+    files = [path for path in (mapping, *paths) if path is not None and is_yaml(path)]
+    if len(files) == 1:
+        return Asked(source, load_mapping(files[0]).model_dump(mode="json"), [p for p in paths if not is_yaml(p)])
+    if not files and isinstance(declared, str):
+        return Asked(source, load_mapping(Path(declared)).model_dump(mode="json"), paths)
+    if not files and isinstance(declared, dict):
+        from pipelines.commerce.mapping import Mapping
+
+        return Asked(source, Mapping.model_validate(declared).model_dump(mode="json"), paths)
+    raise typer.BadParameter("--source mapping needs one --mapping FILE.yaml, which says what the columns mean")
 
 
-def settings_of(config: Path | None) -> Any:
+def is_yaml(path: Path) -> bool:
+    """Whether a path names a YAML file."""
+    return path.suffix in (".yaml", ".yml")
+
+
+def configuration(path: Path | None) -> dict[str, Any]:
+    """Values of a YAML configuration file; empty without one."""
     import yaml
 
+    if path is None:
+        return {}
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+    except (OSError, yaml.YAMLError) as error:
+        raise typer.BadParameter(f"{path}: {error}") from error
+    if not isinstance(values, dict):
+        raise typer.BadParameter(f"{path}: expected `name: value` lines, one for each setting")
+    return values
+
+
+def settings_of(config: dict[str, Any]) -> Any:
+    """Thresholds of a configuration: its values, or those under `settings:`, over the defaults."""
     from pipelines.commerce.settings import CommerceSettings
 
-    if config is None:
-        return CommerceSettings()
-    try:
-        values = yaml.safe_load(config.read_text(encoding="utf-8")) or {}
-    except (OSError, yaml.YAMLError) as error:
-        raise typer.BadParameter(f"{config}: {error}") from error
-    if not isinstance(values, dict):
-        raise typer.BadParameter(f"{config}: expected `name: value` lines, one for each setting")
-    return CommerceSettings(**values)
+    values = {name: value for name, value in config.items() if name not in ("mapping", "settings")}
+    return CommerceSettings(**{**values, **config.get("settings", {})})
 
 
 SourceOption = Annotated[str, typer.Option("--source", help="Log format; `trailbench sources` lists them.")]

@@ -78,4 +78,15 @@ def doctor(home: HomeOption = None, as_json: JsonOption = False) -> None:
             raise typer.Exit(FAILED)
 
 
-COMMANDS = (verify, audit, doctor)
+def settings(as_json: JsonOption = False) -> None:
+    """List every threshold of a release with its default, unit and origin."""
+    from pipelines.commerce.settings import CommerceSettings, settings_table
+
+    rows = settings_table(CommerceSettings)
+    if as_json:
+        print_json({"settings": rows})
+    else:
+        print_table("Settings", list(rows[0]), [list(row.values()) for row in rows])
+
+
+COMMANDS = (verify, audit, doctor, settings)

@@ -10,7 +10,8 @@ from trailbench.calling import (
     JsonOption,
     MappingOption,
     SourceOption,
-    declared_mapping,
+    asked,
+    configuration,
     errors,
     refuse,
     settings_of,
@@ -45,7 +46,8 @@ def validate(
     with errors():
         with progress(as_json) as step:
             step("reading")
-            drop = read_drop(expand(files), mapping_of(source, declared_mapping(source, mapping)))
+            log = asked(source, files, mapping)
+            drop = read_drop(expand(log.paths), mapping_of(log.source, log.mapping))
         reasons = drop.rejects.group_by("reason").len("rows").sort("rows", "reason", descending=[True, False])
         span = drop.events.select(first="time", last="time").select(first=_first("first"), last=_last("last")).row(0)
         facts: dict[str, Any] = {
@@ -100,13 +102,14 @@ def build(
         from resources.home import open_home
 
         opened = open_home(shards=shards)
-        settings, declared = settings_of(config), declared_mapping(source, mapping)
+        values = configuration(config)
+        log, settings = asked(source, paths, mapping, values), settings_of(values)
         from trailbench.building import build_release, register_paths
         from trailbench.running import dagster_instance
 
         with dagster_instance(opened.folder) as instance, progress(as_json) as step:
             step("looking at the files")
-            drops, refused = register_paths(opened, source, paths, declared, skip_unreadable)
+            drops, refused = register_paths(opened, log.source, log.paths, log.mapping, skip_unreadable)
             step.expect(len(drops) + 2 * len(opened.shards) + 2)
             spec, unreadable = build_release(instance, opened, drops, settings, step, skip_unreadable)
         _print_release(opened, spec.key, {**refused, **unreadable}, as_json)
