@@ -163,28 +163,58 @@ def familiarity(
 
     Raises `ValueError` when a row names a transition that is not in the table.
     """
+    past = history_for(candidates, visits, batches, transitions, domains)
+    rows = locate(candidates, past)
+    known = rows.select("row", familiarity_column(classify(rows, past, settings))).sort("row")
+    return candidates.with_columns(known["familiarity"])
+
+
+def history_for(
+    candidates: pl.DataFrame,
+    visits: pl.LazyFrame,
+    batches: pl.LazyFrame,
+    transitions: pl.LazyFrame,
+    domains: pl.LazyFrame,
+) -> History:
+    """`history` against the categories that are visited or asked for, when no taxonomy is at hand."""
     users = transitions.select("user_id").unique()
     visited = visits.join(users, on="user_id", how="semi").filter(pl.col("l2").is_not_null()).select("l1", "l2")
     categories = pl.concat([visited, candidates.lazy().select("l1", "l2")]).unique().collect()
-    past = history(visits, batches, transitions, domains, categories)
+    return history(visits, batches, transitions, domains, categories)
+
+
+def locate(candidates: pl.DataFrame, past: History) -> pl.DataFrame:
+    """Rows (user_id, transition_index, l1, l2) in codes: row, step, category, sorted by step and category.
+
+    That order is the total order of the texts. Raises `ValueError` when a row names a
+    transition that is not in the table or a category that is not in the list.
+    """
     rows = (
-        candidates.select("user_id", "transition_index", "l1", "l2")
+        candidates.lazy()
+        .select("user_id", "transition_index", "l1", "l2")
         .with_row_index("row")
         .join(
-            past.transitions.with_row_index("step").with_columns(pl.col("step").cast(pl.Int64)),
+            past.transitions.lazy().select("user_id", "transition_index").with_row_index("step"),
             on=["user_id", "transition_index"],
             how="left",
         )
-        .join(past.categories.with_row_index("category"), on=["l1", "l2"], how="left", nulls_equal=True)
-        .select("row", "step", pl.col("category").cast(pl.Int64))
-        .sort("step", "row")
+        .join(past.categories.lazy().with_row_index("category"), on=["l1", "l2"], how="left", nulls_equal=True)
+        .select("row", "step", "category")
+        .cast(pl.Int64)
+        .sort("step", "category", "row")
+        .collect()
     )
     if rows["step"].null_count():
         raise ValueError("a row names a transition that is not in the table; give transitions of the same shard")
+    if rows["category"].null_count():
+        raise ValueError("a row names a category that is not in the taxonomy; build the taxonomy over all shards")
+    return rows
+
+
+def classify(rows: pl.DataFrame, past: History, settings: CommerceSettings) -> Bytes:
+    """Familiarity codes of the rows of `locate`, in their order."""
     at = np.searchsorted(rows["step"].to_numpy(), np.arange(past.transitions.height + 1)).astype(np.int64)
-    codes = _classify(at, rows["category"].to_numpy(), *past.kernel(), settings.familiar_visits)
-    labelled = rows.select("row", familiarity_column(codes)).sort("row")
-    return candidates.with_columns(labelled["familiarity"])
+    return _classify(at, rows["category"].to_numpy(), *past.kernel(), settings.familiar_visits)
 
 
 def familiarity_column(codes: Bytes) -> pl.Series:

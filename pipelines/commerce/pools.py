@@ -21,6 +21,7 @@ from pipelines.commerce.familiarity import (
     advance,
     familiarity_column,
     history,
+    locate,
     unseen_status,
 )
 from pipelines.commerce.settings import CommerceSettings
@@ -110,23 +111,11 @@ class _Asked:
 
 
 def _asked(positives: pl.DataFrame, past: History) -> _Asked:
-    steps = past.transitions.select("user_id", "transition_index").with_row_index("step")
-    rows = (
-        positives.select("user_id", "transition_index", "l1", "l2", "pool", "kept")
-        .join(steps, on=["user_id", "transition_index"], how="left")
-        .join(past.categories.with_row_index("category"), on=["l1", "l2"], how="left", nulls_equal=True)
-        .select(
-            pl.col("step").cast(pl.Int64),
-            pl.col("category").cast(pl.Int64),
-            (pl.col("step").cast(pl.Int64) * len(POOLS) + pl.col("pool").to_physical()).alias("pool"),
-            "kept",
-        )
-        .sort("step", "category")
+    located = locate(positives, past)
+    known = positives.select(pl.col("pool").to_physical().cast(pl.Int64), "kept")[located["row"].to_numpy()]
+    rows = located.select("step", "category").with_columns(
+        (pl.col("step") * len(POOLS) + known["pool"]).alias("pool"), known["kept"]
     )
-    if rows["step"].null_count():
-        raise ValueError("a positive names a transition that is not in the table; give transitions of the same shard")
-    if rows["category"].null_count():
-        raise ValueError("a positive is not in the taxonomy; build the taxonomy over all shards")
     n_pools = past.transitions.height * len(POOLS)
     kept = rows.filter("kept").sort("pool", "category")
     cut = rows.filter(pl.col("pool").is_not_null() & ~pl.col("kept"))

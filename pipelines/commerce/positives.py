@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from pipelines.commerce.familiarity import familiarity
+from pipelines.commerce.familiarity import classify, familiarity_column, history_for, locate
 from pipelines.commerce.settings import CommerceSettings
 from pipelines.commerce.taxonomy import category_text
 from pipelines.hashing import key64, key64_column, mix64
@@ -44,23 +44,36 @@ def positives(
     table = TABLES["positives"]
     if signals.is_empty():
         return table.empty()
-    labelled = familiarity(signals, visits, batches, transitions, domains, settings).with_columns(
-        pl.col("familiarity")
-        .replace_strict(
-            {"seen": POOLS[0], "familiar": POOLS[0], "related": POOLS[1], "new": POOLS[1]},
-            default=None,
-            return_dtype=POOL,
-        )
-        .alias("pool")
+    past = history_for(signals, visits, batches, transitions, domains)
+    rows = locate(signals, past)
+    step, category = rows["step"].to_numpy(), rows["category"].to_numpy()
+    codes = classify(rows, past, settings)
+    pool = np.minimum(codes // 2, len(POOLS)).astype(np.int64)
+    keys = (
+        key64_column(past.transitions["user_id"], "user").to_numpy()[step],
+        past.transitions["transition_index"].cast(pl.UInt64).to_numpy()[step],
+        pool.astype(np.uint64),
+        key64_column(past.categories.select(category_text()).to_series(), "category").to_numpy()[category],
     )
-    hashes = mix64(LIMIT_SALT, settings.seed, *candidate_keys(labelled))
-    group = ["user_id", "transition_index", "pool"]
+    kept = (pool < len(POOLS)) & (
+        _rank(step * (len(POOLS) + 1) + pool, mix64(LIMIT_SALT, settings.seed, *keys)) < settings.max_positives
+    )
     return (
-        labelled.with_columns(pl.Series("hash", hashes, dtype=pl.UInt64))
-        .sort(*group, "hash", "l1", "l2", nulls_last=False)
+        signals[rows["row"].to_numpy()]
         .with_columns(
-            (pl.col("pool").is_not_null() & (pl.int_range(pl.len()).over(group) < settings.max_positives)).alias("kept")
+            familiarity_column(codes),
+            pl.Series("pool", [*POOLS, None], dtype=POOL).gather(pool),
+            pl.Series("kept", kept),
         )
         .select(pl.col(name).cast(dtype) for name, dtype in table.schema.items())
-        .sort(table.sort_by, nulls_last=False)
     )
+
+
+def _rank(group: npt.NDArray[np.int64], hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+    """Place of every row among those of its group by hash, from 0; equal hashes keep their order."""
+    order = np.lexsort((hashes, group))
+    ordered = group[order]
+    start = np.searchsorted(ordered, ordered)
+    rank = np.empty(len(group), np.int64)
+    rank[order] = np.arange(len(group)) - start
+    return rank

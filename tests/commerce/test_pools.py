@@ -301,7 +301,7 @@ def test_what_is_not_in_the_taxonomy_is_refused():
     with pytest.raises(ValueError, match="a visit names a category that is not in the taxonomy"):
         build(w, w.taxonomy.filter(pl.col("l2") != "c0"))
     v = world({"u": [day(0, ("a", "c0")), day(1, ("a", "c0"))]}, [("u", 0, ("a", "c1"))])
-    with pytest.raises(ValueError, match="a positive is not in the taxonomy"):
+    with pytest.raises(ValueError, match="a row names a category that is not in the taxonomy"):
         build(v, v.taxonomy.filter(pl.col("l2") != "c1"))
 
 
