@@ -18,6 +18,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 TEXTS = ("user_id", "item_id", "l1", "l2", "brand")
 NAMES = ("l1_name", "l2_name")
+N_COUNTED = ACTIONS.index("purchase") + 1
+"""Actions before this code enter visits; cancel and refund come after it."""
 NO_DWELL = np.iinfo(np.int64).min
 """Stands for a null dwell in integer columns."""
 
@@ -34,9 +36,9 @@ class Ranked:
 class EventCodes:
     """The columns of `events` that decide visits, one number a row, in no particular order.
 
-    `user`, `item`, `l1`, `l2`, `detail` are codes; `*_rank[code]` is the rank in
-    `*_texts`. `detail` orders events that agree in everything before the brand, and
-    `brand_of[detail rank]` is the rank of the brand.
+    `codes[name]` holds a code a row, `rank[name][code]` its rank and `texts[name]` the texts
+    by rank. `detail` (codes, ranked by `rank["detail"]`) orders events that agree in
+    everything before the brand, and `brand_of` gives the rank of the brand by that rank.
     """
 
     time: Array
@@ -113,12 +115,12 @@ def event_codes(events: pl.LazyFrame, *, with_names: bool) -> EventCodes:
         if nulls := int(np.count_nonzero(arrays[name] == 0)):
             raise ValueError(f"events: {name} is null in {nulls} rows; such rows belong in rejects")
     rank = {name: table[0] for name, table in tables.items()}
-    detail, brand_of = arrays["brand"], np.arange(len(tables["brand"][1]), dtype=np.uint32)
     if with_names:
         detail, brand_of = _detail_with_names([rank[name][arrays[name]] for name in (*NAMES, "brand")])
+        rank["detail"] = np.arange(len(brand_of), dtype=np.uint32)
     else:
-        detail = arrays["brand"]
-    rank["detail"] = np.arange(len(brand_of), dtype=np.uint32) if with_names else rank["brand"]
+        detail, brand_of = arrays["brand"], np.arange(len(tables["brand"][1]), dtype=np.uint32)
+        rank["detail"] = rank["brand"]
     return EventCodes(
         time=arrays["time"],
         action=arrays["action"],
@@ -138,7 +140,3 @@ def _detail_with_names(ranks: list[Array]) -> tuple[Array, Array]:
     distinct = rows.unique().sort(names).with_row_index("detail")
     detail = rows.join(distinct, on=names, how="left", maintain_order="left")["detail"]
     return detail.to_numpy(), distinct["brand"].to_numpy()
-
-
-N_COUNTED = ACTIONS.index("purchase") + 1
-"""Actions before this code enter visits; cancel and refund come after it."""

@@ -6,6 +6,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from pipelines.commerce.events import read_drop
+from pipelines.commerce.sources import SOURCES
 from pipelines.hashing import bucket_column
 from pipelines.schema import TABLES
 
@@ -60,47 +62,26 @@ def event_rows():
     return lambda frame: frame.with_columns(pl.col("time").to_physical()).drop("bucket").to_dicts()
 
 
-def _sample(*parts):
-    path = DATA.joinpath(*parts)
-    if not path.exists():
-        pytest.skip(f"real sample {'/'.join(parts)} is not beside the checkout")
-    return path
+def _read(source, *files):
+    paths = [DATA / file for file in files]
+    if missing := [path.name for path in paths if not path.exists()]:
+        pytest.skip(f"real samples are not beside the checkout: {', '.join(missing)}")
+    return read_drop(paths, SOURCES[source]).events
 
 
 @pytest.fixture(scope="session")
-def complete_journey(make_events):
-    """55 whole households, a purchase a basket line of positive quantity; read here, apart from the sources."""
-    lines = pl.read_csv(_sample("completejourney", "transactions.csv"), infer_schema=False)
-    products = pl.read_csv(_sample("completejourney", "products.csv"), infer_schema=False)
-    category = [
-        pl.col(name).str.to_lowercase().alias(key) for key, name in (("l1", "product_category"), ("l2", "product_type"))
-    ]
-    joined = lines.filter(pl.col("quantity").cast(pl.Int64) > 0).join(
-        products.select("product_id", *category), on="product_id", how="left"
-    )
-    return make_events(
-        joined.select(
-            pl.col("household_id").alias("user_id"),
-            pl.col("transaction_timestamp").str.to_datetime(time_unit="us").to_physical().alias("time"),
-            pl.lit("purchase").alias("action"),
-            pl.col("product_id").alias("item_id"),
-            "l1",
-            "l2",
-            pl.col("basket_id").alias("session_id"),
-        ).to_dicts()
-    )
+def complete_journey():
+    """55 whole households, one purchase a basket line; a basket shares one instant."""
+    return _read("complete_journey", "completejourney/transactions.csv", "completejourney/products.csv")
 
 
 @pytest.fixture(scope="session")
-def taobao(make_events):
+def taobao():
     """21 whole users with four actions and one category level."""
-    log = pl.read_csv(
-        _sample("taobao_userbehavior", "UserBehavior.csv"),
-        has_header=False,
-        infer_schema=False,
-        new_columns=["user_id", "item_id", "l2", "action", "time"],
-    )
-    actions = {"pv": "click", "buy": "purchase", "cart": "cart", "fav": "favourite"}
-    return make_events(
-        log.with_columns(pl.col("action").replace_strict(actions), pl.col("time").cast(pl.Int64) * 1_000_000).to_dicts()
-    )
+    return _read("taobao", "taobao_userbehavior/UserBehavior.csv")
+
+
+@pytest.fixture(scope="session")
+def rees46():
+    """Three heavy buyers whose rows stand in no order of time."""
+    return _read("rees46", "rees46_electronics/long_users.csv")

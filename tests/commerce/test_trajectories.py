@@ -78,7 +78,7 @@ def agree(events, config, oracle, tuples, event_rows):
     return result
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(EVENT, min_size=1, max_size=60),
     st.builds(
@@ -99,7 +99,7 @@ def test_random_logs_agree_with_the_oracle(make_events, oracle, tuples, event_ro
     agree(make_events(placed), config, oracle, tuples, event_rows)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(EVENT, min_size=2, max_size=60), st.randoms(use_true_random=False), st.integers(1, 9))
 def test_row_order_and_ranges_change_nothing(make_events, rows, random, range_rows):
     placed = with_times(rows)
@@ -110,7 +110,7 @@ def test_row_order_and_ranges_change_nothing(make_events, rows, random, range_ro
         assert_same(trajectories(make_events(placed).lazy(), SMALL), whole)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(EVENT, min_size=2, max_size=60), st.sets(st.sampled_from(["u", "u10", "u9", "ü"])))
 def test_users_over_shards_equal_the_whole(make_events, rows, here):
     events = make_events(with_times(rows))
@@ -139,9 +139,7 @@ def test_many_events_of_one_user_are_sorted(make_events, oracle, tuples, event_r
 
 
 def test_tables_have_the_published_columns(make_events):
-    result = trajectories(
-        make_events(with_times([]) or [{"user_id": "u", "time": 0, "action": "click", "item_id": "i"}]).lazy(), S
-    )
+    result = trajectories(make_events([{"user_id": "u", "time": 0, "action": "click", "item_id": "i"}]).lazy(), S)
     for name in NAMES[:4]:
         assert getattr(result, name).schema == TABLES[name].schema
     positives = TABLES["positives"].schema
@@ -186,6 +184,14 @@ def test_taobao(taobao, oracle, tuples, event_rows):
     assert kept.height == 15
     assert result.transitions.height == kept["n_batches"].sum() - kept.height
     assert result.batches.filter(pl.col("user_id").is_in(kept["user_id"].implode()))["closed"].sum() == 30
+
+
+def test_rees46(rees46, oracle, tuples, event_rows):
+    result = agree(rees46, S, oracle, tuples, event_rows)
+    assert rees46["user_id"].value_counts()["count"].sort().to_list() == [76, 138, 170]
+    # In file order it would be 303: one pair of events of one second stands there against the total order.
+    assert result.visits.height == 302
+    assert result.visits["brand"].null_count() < result.visits.height
 
 
 def test_another_threshold_is_another_result(complete_journey):
