@@ -44,14 +44,14 @@ relations = _on(
 )
 labels = _on("labels", RELEASE_SHARDS, "positives", "pools", description="Label one shard and draw its pools.")
 freeze = _on("freeze", RELEASES, "funnel", "release", description="Freeze a release: funnel, card, manifest.")
-readings = _on(
-    "readings",
+arm = _on(
+    "arm",
     ARM_SHARDS,
     *("readouts", "readings", "units"),
     description="Build one shard's memories of an arm, read them, score the readings.",
 )
 board = _on("board", EXPERIMENTS, "leaderboard", "report", description="Leaderboard and report of an experiment.")
-JOBS = [ingest, trajectories, relations, labels, freeze, readings, board]
+JOBS = [ingest, trajectories, relations, labels, freeze, arm, board]
 
 
 @dg.sensor(
@@ -93,7 +93,7 @@ def home_settings_of(home: Home) -> CommerceSettings:
 
 
 def waiting_releases(home: Home) -> Iterator[ReleaseSpec]:
-    """A release over all readable drops of each source, unless one was named for exactly these already."""
+    """A release over all readable drops of each source, unless exactly these are frozen already."""
     groups: dict[tuple[str, str], list[Drop]] = defaultdict(list)
     for drop in home.register:
         try:
@@ -104,7 +104,7 @@ def waiting_releases(home: Home) -> Iterator[ReleaseSpec]:
     for _, group in sorted(groups.items()):
         spec = release_of(group, home_settings_of(home))
         try:
-            home.store.document(f"specs/release/{spec.key}.json")
+            home.store.document(f"specs/frozen/{spec.key}.json")
         except NotPublished:
             yield spec
 
@@ -128,8 +128,7 @@ def _freeze_waiting(context: dg.SensorEvaluationContext | dg.ScheduleEvaluationC
     launched = []
     for spec in list(waiting_releases(home)):
         key = name_release(context.instance, home, spec)
-        launch_release(context.instance, _graph(context), key)
-        launched.append(key)
+        launched += [key] if launch_release(context.instance, _graph(context), key) else []
     return launched
 
 

@@ -63,7 +63,7 @@ def run_experiment(instance: dg.DagsterInstance, home: Home, bound: BoundExperim
     for spec in bound.arms:
         for shard in home.shards:
             step(f"{spec.arm.label}, {spec.arm.reader} {shard}")
-            run_job(instance, "readings", {"arm": spec.key, "shard": shard})
+            run_job(instance, "arm", {"arm": spec.key, "shard": shard})
     step("leaderboard and report")
     run_job(instance, "board", {"experiment": bound.key})
 

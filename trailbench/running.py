@@ -53,6 +53,29 @@ def close_dead_runs(instance: dg.DagsterInstance) -> list[str]:
     return closed
 
 
+def close_orphaned_runs(instance: dg.DagsterInstance) -> list[str]:
+    """Fail the runs of servers that are gone; to be called only while no server of the home folder is alive.
+
+    Dagster cannot see that a run's process was killed and would count it as running for
+    ever; a crashed run is started again by the daemon.
+    """
+    unfinished = RunsFilter(
+        statuses=[
+            DagsterRunStatus.STARTED,
+            DagsterRunStatus.STARTING,
+            DagsterRunStatus.CANCELING,
+        ]
+    )
+    orphans = [run for run in instance.get_runs(filters=unfinished) if PROCESS_TAG not in run.tags]
+    for run in orphans:
+        if run.status == DagsterRunStatus.CANCELING:
+            instance.report_run_canceled(run, message="the servers that drove this run are gone")
+        else:
+            instance.report_run_failed(run, message="the servers that drove this run are gone")
+        instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
+    return [run.run_id for run in orphans]
+
+
 def this_process() -> str:
     """Process id with its start time, so that a reused id is not taken for the same process."""
     return f"{os.getpid()}@{_started(os.getpid())}"
@@ -90,7 +113,8 @@ def run_job(
         partition_key=key,
         raise_on_error=False,
         run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
-        tags={PROCESS_TAG: this_process(), **(tags or {})},
+        # The daemon could not start it again: it knows only runs of its own code server.
+        tags={PROCESS_TAG: this_process(), "dagster/max_retries": "0", **(tags or {})},
     )
     if not result.success:
         raise RunFailed(_cause(result, job, axes))

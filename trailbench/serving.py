@@ -1,13 +1,23 @@
 """Run Dagster's own webserver, daemon and code server for one home folder."""
 
+import fcntl
+import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
-from trailbench.running import dagster_instance
+from resources.home import HomeError
+from trailbench.running import close_orphaned_runs, dagster_instance
+
+POLITE_SECONDS = 30
+"""How long the servers may take to end by themselves; a run in flight is interrupted and marked so."""
 
 
 def free_port(wanted: int) -> int:
@@ -23,16 +33,74 @@ def free_port(wanted: int) -> int:
     raise OSError("no free port on 127.0.0.1")
 
 
-def serve(home: Path, port: int) -> int:
-    """Serve until interrupted; returns the exit code of the servers."""
-    # The instance is made before several processes open it at once, which would damage a fresh one.
-    with dagster_instance(home):
-        pass
+def serve(home: Path, port: int, announce: Callable[[str], None]) -> int:
+    """Serve until interrupted or terminated, then stop every process that was started; returns the exit code.
+
+    `announce` is told the address once it is certain that this process serves the home folder.
+
+    Raises `HomeError` when the home folder is being served already: two daemons would
+    launch everything twice.
+    """
+    address = f"http://127.0.0.1:{port}"
+    with _only_server(home, address) as lock:
+        announce(address)
+        # The instance is made before several processes open it at once, which would damage a fresh one.
+        with dagster_instance(home) as instance:
+            close_orphaned_runs(instance)
+        return _run(home, port, lock)
+
+
+@contextmanager
+def _only_server(home: Path, address: str) -> Iterator[IO[str]]:
+    path = home / "ui.lock"
+    with path.open("a+") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            lock.seek(0)
+            raise HomeError(f"{home} is served already: {_server(lock.read())}; stop it first, or open that") from None
+        lock.truncate(0)
+        lock.write(json.dumps({"process": os.getpid(), "address": address}))
+        lock.flush()
+        yield lock
+
+
+def _server(text: str) -> str:
+    try:
+        known = json.loads(text)
+        return f"{known['address']} (process {known['process']})"
+    except (ValueError, KeyError, TypeError):
+        return "by another process"
+
+
+def _run(home: Path, port: int, lock: IO[str]) -> int:
     command = [sys.executable, "-m", "dagster", "dev", "-m", "assets.definitions", "-h", "127.0.0.1", "-p", str(port)]
     environment = {**os.environ, "DAGSTER_HOME": str(home / "dagster"), "TRAILBENCH_HOME": str(home)}
-    servers = subprocess.Popen(command, env=environment, start_new_session=True)
-    try:
-        return servers.wait()
-    except KeyboardInterrupt:
+    asked: list[int] = []
+    # Set before the servers start: a shell's background job ignores SIGINT, and they would inherit that.
+    for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(signum, lambda number, _: asked.append(number))
+    # The servers hold the lock as well, for as long as they outlive this process.
+    servers = subprocess.Popen(command, env=environment, start_new_session=True, pass_fds=[lock.fileno()])
+    while servers.poll() is None and not asked:
+        time.sleep(0.2)
+    if asked:
         servers.send_signal(signal.SIGINT)
-        return servers.wait()
+    _end(servers)
+    return 0 if asked else servers.returncode
+
+
+def _end(servers: subprocess.Popen[bytes]) -> None:
+    """Wait for the servers and for what they started; what does not leave by itself is ended."""
+    deadline = time.monotonic() + POLITE_SECONDS
+    for last_word in (0, signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(servers.pid, last_word)
+            while time.monotonic() < deadline:
+                servers.poll()
+                os.killpg(servers.pid, 0)
+                time.sleep(0.2)
+        except ProcessLookupError:
+            break
+        deadline = time.monotonic() + 5
+    servers.wait()

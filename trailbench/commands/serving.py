@@ -19,9 +19,11 @@ def ui(
         from trailbench.serving import free_port, serve
 
         opened = open_home()
-        chosen = free_port(port)
-        err.print(plain(f"UI: http://127.0.0.1:{chosen}   drop folder: {opened.settings.inbox}/<source>/"))
-        raise typer.Exit(serve(opened.folder, chosen))
+
+        def announce(address: str) -> None:
+            err.print(plain(f"UI: {address}   drop folder: {opened.settings.inbox}/<source>/"), soft_wrap=True)
+
+        raise typer.Exit(serve(opened.folder, free_port(port), announce))
 
 
 COMMANDS = (ui,)

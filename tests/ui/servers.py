@@ -1,0 +1,119 @@
+"""Start `trailbench ui` for a home folder, and ask it over GraphQL."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+# The backfill daemon's tick is a constant of 30 s in Dagster: a test would mostly wait for it.
+QUICK_TICKS = """
+import sys
+if "dagster._daemon" in sys.orig_argv:
+    import dagster._daemon.controller
+    dagster._daemon.controller.DEFAULT_DAEMON_INTERVAL_SECONDS = 4
+"""
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def environment(home, shards):
+    """The environment of `trailbench` for a home folder, with nothing of the caller's own home."""
+    ours = {name: value for name, value in os.environ.items() if not name.startswith(("TRAILBENCH_", "DAGSTER_"))}
+    return {**ours, "TRAILBENCH_HOME": str(home), "TRAILBENCH_SHARDS": str(shards), "TZ": "Pacific/Chatham"}
+
+
+class Servers:
+    """`trailbench ui` in a process group of its own."""
+
+    def __init__(self, home, shards=2, port=None):
+        self.home, self.port = Path(home), port or free_port()
+        quick = self.home.with_name(self.home.name + "-ticks")
+        quick.mkdir(parents=True, exist_ok=True)
+        (quick / "sitecustomize.py").write_text(QUICK_TICKS)
+        self.log = self.home.with_name(self.home.name + "-ui.log")
+        with self.log.open("a") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "trailbench.cli", "ui", "--port", str(self.port)],
+                env={**environment(home, shards), "PYTHONPATH": str(quick)},
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        self.url = f"http://127.0.0.1:{self.port}"
+
+    def wait_ready(self, seconds=120):
+        def ready():
+            assert self.process.poll() is None, self.log.read_text()
+            try:
+                return bool(self.ask("{assetsOrError{... on AssetConnection{nodes{id}}} instance{daemonHealth{id}}}"))
+            except OSError:
+                return False
+
+        wait_for(ready, seconds, self.log.read_text)
+        wait_for(lambda: self.sensors() != {}, seconds, self.log.read_text)
+        return self
+
+    def ask(self, query, **variables):
+        body = json.dumps({"query": query, "variables": variables}).encode()
+        request = urllib.request.Request(f"{self.url}/graphql", body, {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            answered = json.load(answer)
+        assert "errors" not in answered, answered["errors"]
+        return answered["data"]
+
+    def sensors(self):
+        found = self.ask("{sensorsOrError(repositorySelector:{repositoryName:\"__repository__\","
+                         "repositoryLocationName:\"assets.definitions\"}){... on Sensors{results{name sensorState{status}}}}}")
+        return {one["name"]: one["sensorState"]["status"] for one in found["sensorsOrError"].get("results", [])}
+
+    def runs(self):
+        found = self.ask("{runsOrError{... on Runs{results{runId status jobName tags{key value} assetSelection{path}"
+                         " startTime}}}}")
+        return [{**one, "tags": {tag["key"]: tag["value"] for tag in one["tags"]}} for one in found["runsOrError"]["results"]]
+
+    def backfills(self):
+        found = self.ask("{partitionBackfillsOrError{... on PartitionBackfills{results{id status title numPartitions}}}}")
+        return {one["id"]: one for one in found["partitionBackfillsOrError"]["results"]}
+
+    def processes(self):
+        """Processes alive that belong to this home folder: all of them carry it in their environment."""
+        mine = f"TRAILBENCH_HOME={self.home}".encode()
+        found = []
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                if mine in (process / "environ").read_bytes().split(b"\0"):
+                    found.append(int(process.name))
+            except OSError:
+                continue
+        return [number for number in found if number != os.getpid()]
+
+    def stop(self, signum=signal.SIGINT, seconds=60):
+        self.process.send_signal(signum)
+        return self.process.wait(seconds)
+
+    def kill(self):
+        """As a power cut would: every process at once."""
+        for number in self.processes():
+            try:
+                os.kill(number, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+        self.process.wait(30)
+
+
+def wait_for(happened, seconds, says=lambda: ""):
+    deadline = time.monotonic() + seconds
+    while True:
+        if found := happened():
+            return found
+        assert time.monotonic() < deadline, f"waited {seconds} s in vain\n{says()[-3000:]}"
+        time.sleep(1)
