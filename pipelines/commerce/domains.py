@@ -74,29 +74,36 @@ def domains(visits: pl.LazyFrame, batches: pl.LazyFrame, settings: CommerceSetti
 
 def _entries(visits: pl.LazyFrame, batches: pl.LazyFrame) -> tuple[pl.DataFrame, list[str]]:
     """One row a (user-batch, domain or none): the first quarter that may know it, units in one run each."""
-    member = batches.select(
-        "user_id",
-        pl.int_range(pl.len()).alias("unit"),
-        pl.int_ranges("first_visit", pl.col("first_visit") + pl.col("n_visits"), dtype=pl.Int32).alias("visit_index"),
-    ).explode("visit_index", empty_as_null=False, keep_nulls=False)
-    last = visits.select(quarter_number("end").max().alias("last_quarter"))
-    entries = (
-        visits.select(
-            "user_id",
-            "visit_index",
-            pl.when(pl.col("l2").is_not_null()).then("l1").alias("l1"),
-            first_quarter_after("end").alias("quarter"),
-        )
-        .join(member, on=["user_id", "visit_index"], how="inner")
-        .group_by("unit", "l1")
-        .agg(pl.col("quarter").min())
-        .join(last, how="cross")
+    units = batches.select("user_id", "first_visit").collect()
+    users = units.select(pl.col("user_id").unique().sort()).with_row_index("user")
+    named = pl.when(pl.col("l2").is_not_null()).then("l1")
+    names = visits.select(named.unique().drop_nulls().sort()).collect(engine="streaming").to_series().to_list()
+    codes = pl.LazyFrame({"l1": names, "code": range(len(names))}, schema={"l1": pl.String, "code": pl.Int64})
+    rows = (
+        visits.select("user_id", "visit_index", named.alias("l1"), quarter=first_quarter_after("end"))
+        .join(users.lazy(), on="user_id", how="left")
+        .join(codes, on="l1", how="left")
+        .select("user", "visit_index", "quarter", pl.col("code").fill_null(-1))
         .collect(engine="streaming")
     )
-    names = entries["l1"].drop_nulls().unique().sort().to_list()
-    codes = pl.DataFrame({"l1": names, "code": range(len(names))}, schema={"l1": pl.String, "code": pl.Int64})
-    coded = entries.join(codes, on="l1", how="left").with_columns(pl.col("code").fill_null(-1))
-    return coded.select("unit", "code", "quarter", "last_quarter").sort("unit", "quarter", "code"), names
+    if rows["user"].null_count():
+        raise ValueError("a visit is in no batch; give visits and batches of the same users")
+    # User and visit number in one integer: a visit is in the last batch that begins at or before it.
+    begins = np.sort(_place(units.join(users, on="user_id", how="left"), "first_visit"))
+    unit = np.searchsorted(begins, _place(rows, "visit_index"), side="right")
+    entries = (
+        rows.lazy()
+        .select(pl.Series("unit", unit), "code", "quarter")
+        .group_by("unit", "code")
+        .agg(pl.col("quarter").min())
+        .sort("unit", "quarter", "code")
+        .collect()
+    )
+    return entries.with_columns(pl.lit(rows["quarter"].max()).alias("last_quarter") - 1), names
+
+
+def _place(rows: pl.DataFrame, number: str) -> Ints:
+    return rows.select(pl.col("user").cast(pl.Int64) * (1 << 32) + pl.col(number)).to_series().to_numpy()
 
 
 def _count(entries: pl.DataFrame, n_domains: int, last_quarter: int) -> pl.DataFrame:

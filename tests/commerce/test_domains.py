@@ -131,6 +131,12 @@ def test_logs_without_level_one_or_without_rows():
     assert empty.is_empty()
 
 
+def test_visits_without_their_batches_are_refused():
+    w = units("ab", "c")
+    with pytest.raises(ValueError, match="a visit is in no batch"):
+        domains(w.visits.lazy(), w.batches.filter(pl.col("user_id") != "u1").lazy(), w.settings)
+
+
 @settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 @given(worlds())
 def test_row_order_does_not_matter(w):
