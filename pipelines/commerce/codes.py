@@ -70,11 +70,11 @@ def _ranks_of(categories: pl.Categories) -> tuple[Array, pl.Series]:
     """Rank of every code + 1, and the texts in rank order."""
     # A code may be reserved without a text when two threads met the same text at once: it is never used.
     texts = categories.to_series().rename("")
-    order = texts.arg_sort(nulls_last=False)
-    unused = texts.null_count()
+    ordered = texts.drop_nulls().sort()
+    # Looking the sorted texts up again costs a third of sorting positions.
+    order = ordered.cast(pl.Categorical(categories)).to_physical().to_numpy()
     ranks = np.zeros(len(texts) + 1, dtype=np.uint32)
-    ranks[order.to_numpy()[unused:] + 1] = np.arange(1, len(texts) - unused + 1, dtype=np.uint32)
-    ordered = texts.gather(order).slice(unused)
+    ranks[order + 1] = np.arange(1, len(order) + 1, dtype=np.uint32)
     return ranks, pl.concat([pl.Series("", [None], dtype=pl.String), ordered], rechunk=True)
 
 

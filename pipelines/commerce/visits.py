@@ -23,7 +23,7 @@ from pipelines.schema import TABLES
 MINUTE = 60_000_000
 """Microseconds."""
 COUNTERS = ("n_click", "n_browse", "n_favourite", "n_cart", "n_purchase")
-_RANGE_ROWS = 1_000_000
+_RANGE_ROWS = 1_500_000
 _T = TypeVar("_T")
 
 # Columns of a row of the sorted stream; all but the last are the order.
