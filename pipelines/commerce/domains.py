@@ -7,13 +7,11 @@ order is decided in integers, so it comes out the same on any machine.
 
 import numba as nb
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from pipelines.commerce.settings import CommerceSettings
+from pipelines.commerce.walks import Ints
 from pipelines.schema import TABLES, TIME
-
-Ints = npt.NDArray[np.int64]
 
 
 def quarter_number(time: str) -> pl.Expr:

@@ -9,19 +9,13 @@ unconnected. Visits without a category do not count.
 
 from dataclasses import dataclass
 
-import numba as nb
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from pipelines.commerce import walks
 from pipelines.commerce.settings import CommerceSettings
+from pipelines.commerce.walks import Bytes, Ints
 from pipelines.schema import FAMILIARITIES, FAMILIARITY
-
-Ints = npt.NDArray[np.int64]
-Bytes = npt.NDArray[np.int8]
-
-SEEN, FAMILIAR, RELATED, NEW, UNCONNECTED = range(5)
-"""Codes, in the order of `schema.FAMILIARITIES`; code // 2 is the pool (0 remember, 1 infer, 2 none)."""
 
 
 @dataclass(frozen=True)
@@ -214,89 +208,9 @@ def locate(candidates: pl.DataFrame, past: History) -> pl.DataFrame:
 def classify(rows: pl.DataFrame, past: History, settings: CommerceSettings) -> Bytes:
     """Familiarity codes of the rows of `locate`, in their order."""
     at = np.searchsorted(rows["step"].to_numpy(), np.arange(past.transitions.height + 1)).astype(np.int64)
-    return _classify(at, rows["category"].to_numpy(), *past.kernel(), settings.familiar_visits)
+    return walks.classify(at, rows["category"].to_numpy(), *past.kernel(), settings.familiar_visits)
 
 
 def familiarity_column(codes: Bytes) -> pl.Series:
     """Familiarity codes as the published enum."""
     return pl.Series("familiarity", FAMILIARITIES, dtype=FAMILIARITY).gather(codes)
-
-
-@nb.njit(cache=True)
-def advance(
-    step: int,
-    at: int,
-    first: Ints,
-    upto: Ints,
-    visit_category: Ints,
-    category_domain: Ints,
-    seen: Bytes,
-    domain_visits: Ints,
-) -> int:
-    """Bring `seen` and `domain_visits` to the end of batch t; returns the next visit.
-
-    A user's transitions follow each other, so visits are added once; the state is
-    cleared when the user changes.
-    """
-    if step == 0 or first[step] != first[step - 1]:
-        seen[:] = 0
-        domain_visits[:] = 0
-        at = first[step]
-    while at < upto[step]:
-        category = visit_category[at]
-        if category >= 0:
-            seen[category] = 1
-            if category_domain[category] >= 0:
-                domain_visits[category_domain[category]] += 1
-        at += 1
-    return at
-
-
-@nb.njit(cache=True)
-def unseen_status(
-    table: int, domain_visits: Ints, connected_at: Ints, connected: Ints, familiar_visits: int, status: Bytes
-) -> None:
-    """Familiarity of an unseen category of each domain; the last place is for categories without one."""
-    n_domains = domain_visits.shape[0]
-    status[:] = UNCONNECTED
-    if table >= 0:
-        for domain in range(n_domains):
-            if domain_visits[domain] > 0:
-                slot = table * n_domains + domain
-                for i in range(connected_at[slot], connected_at[slot + 1]):
-                    status[connected[i]] = NEW
-    for domain in range(n_domains):
-        if domain_visits[domain] >= familiar_visits:
-            status[domain] = FAMILIAR
-        elif domain_visits[domain] > 0:
-            status[domain] = RELATED
-
-
-@nb.njit(cache=True)
-def _classify(
-    candidates_at: Ints,
-    candidates: Ints,
-    visit_category: Ints,
-    first: Ints,
-    upto: Ints,
-    quarter: Ints,
-    category_domain: Ints,
-    connected_at: Ints,
-    connected: Ints,
-    n_domains: int,
-    familiar_visits: int,
-) -> Bytes:
-    seen = np.zeros(category_domain.shape[0], np.int8)
-    domain_visits = np.zeros(n_domains, np.int64)
-    status = np.empty(n_domains + 1, np.int8)
-    out = np.empty(candidates.shape[0], np.int8)
-    at = 0
-    for step in range(first.shape[0]):
-        at = advance(step, at, first, upto, visit_category, category_domain, seen, domain_visits)
-        if candidates_at[step] == candidates_at[step + 1]:
-            continue
-        unseen_status(quarter[step], domain_visits, connected_at, connected, familiar_visits, status)
-        for i in range(candidates_at[step], candidates_at[step + 1]):
-            category = candidates[i]
-            out[i] = SEEN if seen[category] else status[category_domain[category]]
-    return out

@@ -15,7 +15,6 @@ from datetime import datetime
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from pipelines.commerce.batches import batches
@@ -29,10 +28,9 @@ from pipelines.commerce.signals import signals
 from pipelines.commerce.taxonomy import category_names, taxonomy
 from pipelines.commerce.transitions import transitions
 from pipelines.commerce.visits import visits
+from pipelines.commerce.walks import Ints
 from pipelines.hashing import key64, key64_column, mix64
 from pipelines.schema import ACTION, ACTIONS, TIME
-
-Ints = npt.NDArray[np.int64]
 
 _CATEGORY = ["l1", "l2"]
 _COUNTED = tuple(action for action in ACTIONS if action not in ("cancel", "refund"))

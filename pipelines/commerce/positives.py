@@ -1,12 +1,12 @@
 """Positives: the categories of batch t+1 that count, how familiar they are at t, and which pool asks for them."""
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from pipelines.commerce.familiarity import classify, familiarity_column, history_for, locate
 from pipelines.commerce.settings import CommerceSettings
 from pipelines.commerce.taxonomy import category_text
+from pipelines.commerce.walks import Ints, Words
 from pipelines.hashing import key64, key64_column, mix64
 from pipelines.schema import POOL, POOLS, TABLES
 
@@ -14,7 +14,7 @@ LIMIT_SALT = key64("limit", "salt")
 """Keeps the choice of positives apart from the draw of distractors."""
 
 
-def candidate_keys(rows: pl.DataFrame) -> tuple[npt.NDArray[np.uint64], ...]:
+def candidate_keys(rows: pl.DataFrame) -> tuple[Words, ...]:
     """Keys (user, transition, pool, category) that every draw and order of pools is hashed from."""
     return (
         key64_column(rows["user_id"], "user").to_numpy(),
@@ -69,7 +69,7 @@ def positives(
     )
 
 
-def _rank(group: npt.NDArray[np.int64], hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+def _rank(group: Ints, hashes: Words) -> Ints:
     """Place of every row among those of its group by hash, from 0; equal hashes keep their order."""
     order = np.lexsort((hashes, group))
     ordered = group[order]

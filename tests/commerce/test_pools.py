@@ -14,12 +14,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from pool_worlds import table, world, worlds
 
-from pipelines.commerce import pools as module
 from pipelines.commerce.domains import domains
 from pipelines.commerce.pool_rules import familiarity_rules, pool_rules
 from pipelines.commerce.pools import pools
 from pipelines.commerce.positives import positives
 from pipelines.commerce.taxonomy import NoCategories
+from pipelines.commerce.walks import mix
 from pipelines.hashing import mix64
 from pipelines.schema import TABLES
 
@@ -312,7 +312,7 @@ def test_what_is_not_in_the_taxonomy_is_refused():
 def test_the_compiled_mixer_is_the_published_one():
     keys = np.array([0, 1, 2**63, 2**64 - 1, 12345678901234567890], dtype=np.uint64)
     states = mix64(np.uint64(7), keys)
-    assert [int(module._mix(state, key)) for state, key in zip(states, keys, strict=True)] == mix64(
+    assert [int(mix(state, key)) for state, key in zip(states, keys, strict=True)] == mix64(
         np.uint64(7), keys, keys
     ).tolist()
     assert [oracle.mix(7, int(key)) for key in keys] == states.tolist()
