@@ -15,10 +15,10 @@ from pipelines.evaluation.experiment import Arm
 from pipelines.hashing import bucket_column
 from pipelines.schema import TABLES
 from resources.catalog import Catalog
+from resources.dag import InputStore
 from resources.experiment_spec import ArmSpec, load_arm
 from resources.home import buckets_of
 from resources.store import Published
-from resources.dag import InputStore
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from assets.steps import OWNERS
 from pipelines.evaluation.scores import recall_by_position
 from pipelines.schema import TABLES
 from resources.catalog import Catalog
+from resources.dag import GoldStore, InputStore
 from resources.experiment_spec import BoundExperiment, load_experiment
 from resources.results import Results
-from resources.dag import GoldStore, InputStore
 
 
 @dataclass(frozen=True)

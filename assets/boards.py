@@ -8,7 +8,7 @@ import polars as pl
 
 from assets.board_inputs import GivenExperiment
 from assets.commerce import popularity as popularity_table
-from assets.evaluation import units
+from assets.evaluation import GROUP, units
 from assets.metadata import markdown
 from assets.partitions import EXPERIMENTS, any_of
 from assets.publishing import Result
@@ -21,8 +21,6 @@ from pipelines.evaluation.standing import CREDIBLE, credibility
 from pipelines.hashing import digest_json, frame_hash
 from resources.dag import GoldStore, InputStore
 
-ours = {"group_name": "evaluation", "owners": ["team:trailbench"]}
-
 
 @dg.asset(
     partitions_def=EXPERIMENTS,
@@ -31,8 +29,9 @@ ours = {"group_name": "evaluation", "owners": ["team:trailbench"]}
         dg.AssetCheckSpec(name, asset="leaderboard", description=text, blocking=True, partitions_def=EXPERIMENTS)
         for name, text in CREDIBLE.items()
     ],
+    group_name=GROUP,
     kinds={"polars", "csv", "parquet"},
-    **ours,
+    owners=["team:trailbench"],
 )
 def leaderboard(context: dg.AssetExecutionContext, store: InputStore, gold: GoldStore) -> Iterator[Result]:
     """Every method of an experiment on the same frozen units, with user-cluster intervals and paired differences."""
@@ -60,7 +59,7 @@ def leaderboard(context: dg.AssetExecutionContext, store: InputStore, gold: Gold
     )
 
 
-@dg.asset(partitions_def=EXPERIMENTS, deps=[leaderboard], kinds={"html"}, **ours)
+@dg.asset(partitions_def=EXPERIMENTS, deps=[leaderboard], group_name=GROUP, kinds={"html"}, owners=["team:trailbench"])
 def report(context: dg.AssetExecutionContext, store: InputStore, gold: GoldStore) -> dg.MaterializeResult:  # type: ignore[type-arg]
     """One self-contained page: leaderboard, differences, funnel, subgroups, provenance."""
     given = GivenExperiment(store, gold, context.partition_key)

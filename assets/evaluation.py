@@ -1,6 +1,6 @@
 """Evaluation: memories → readouts → readings → scored units → leaderboard and report."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
 import dagster as dg
@@ -16,13 +16,16 @@ from pipelines.evaluation.readers.lexical import LexicalReader
 from pipelines.evaluation.scores import score
 from pipelines.memory.replay import replay
 from pipelines.memory.timeline import histories
+from resources.dag import GoldStore, InputStore
 from resources.embedder import StaticEmbedder
 from resources.plugin_process import open_method
 from resources.tokenizer import load_tokens
-from resources.dag import GoldStore, InputStore
 
 GROUP = "evaluation"
-READERS = {"embedding": lambda: EmbeddingReader(StaticEmbedder()), "lexical": LexicalReader}
+READERS: dict[str, Callable[[], EmbeddingReader | LexicalReader]] = {
+    "embedding": lambda: EmbeddingReader(StaticEmbedder()),
+    "lexical": LexicalReader,
+}
 """Reader → how it is made. A reader sees readouts and pools; never a method's name, never gold."""
 
 

@@ -20,8 +20,8 @@ from pipelines.commerce.release import refusals
 from pipelines.commerce.statistics import statistics
 from pipelines.release import TableEntry
 from pipelines.schema import TABLES
-from resources.release_files import freeze_release
 from resources.dag import GoldStore, InputStore
+from resources.release_files import freeze_release
 
 COUNTED = ("visits", "cohort", "batches", "transitions", "positives", "pool_counts")
 
@@ -48,7 +48,9 @@ def funnel(given: Given) -> Made:
         *release_steps(events=events, **tables, settings=given.settings),
     ]
     made = make_funnel(steps)
-    return Made({"funnel": made.sort(TABLES["funnel"].sort_by)}, metadata={"funnel": dg.MetadataValue.md(markdown(made))})
+    return Made(
+        {"funnel": made.sort(TABLES["funnel"].sort_by)}, metadata={"funnel": dg.MetadataValue.md(markdown(made))}
+    )
 
 
 def release_entries(given: Given) -> dict[str, TableEntry]:
@@ -103,9 +105,11 @@ def release(context: dg.AssetExecutionContext, store: InputStore, gold: GoldStor
     failed = []
     for name, violations in proofs(given):
         failed += [] if violations.is_empty() else [f"{name} ({violations.height} violations)"]
-        rows = dg.MetadataValue.md(markdown(violations.head(20)))
-        metadata = {"violations": violations.height, "rows": rows}
-        yield dg.AssetCheckResult(check_name=name, passed=violations.is_empty(), metadata=metadata)
+        shown: dict[str, Any] = {
+            "violations": violations.height,
+            "rows": dg.MetadataValue.md(markdown(violations.head(20))),
+        }
+        yield dg.AssetCheckResult(check_name=name, passed=violations.is_empty(), metadata=shown)
     if failed:
         raise dg.Failure(f"the release is not frozen: {', '.join(failed)}", allow_retries=False)
     lineage = {"key": context.partition_key, "specification": given.spec.document(), "shards": len(store.shards)}

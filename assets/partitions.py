@@ -23,4 +23,4 @@ def axes_of(context: dg.AssetExecutionContext) -> dict[str, str]:
     key = context.partition_key
     if isinstance(key, dg.MultiPartitionKey):
         return dict(key.keys_by_dimension)
-    return {context.assets_def.partitions_def.name: key}  # type: ignore[union-attr]
+    return {context.assets_def.partitions_def.name: key}

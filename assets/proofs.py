@@ -34,10 +34,13 @@ def proofs(
     frozen = {table: given.lazy(table).filter(pl.col("user_id").is_in(sampled)).collect() for table in REDERIVED}
     frozen |= {table: given[table] for table in ("domains", "taxonomy")}
     steps = frozen["transitions"]["user_id"].n_unique()
-    past = (*(frozen[table].lazy() for table in ("visits", "batches", "transitions")), frozen["domains"].lazy())
+    visits, batches, transitions, domains = (
+        frozen[table].lazy() for table in ("visits", "batches", "transitions", "domains")
+    )
     yield "no_future", audit_future(events, given.settings, min(audited, steps), SEED)
     yield "pool_rules", pool_rules(frozen["pools"], frozen["pool_gold"], frozen["positives"], given.settings)
-    yield "familiarity", familiarity_rules(frozen["positives"], frozen["pool_gold"], *past, given.settings)
+    labels, roles = frozen["positives"], frozen["pool_gold"]
+    yield "familiarity", familiarity_rules(labels, roles, visits, batches, transitions, domains, given.settings)
     yield "order_and_shards", rederive(events, frozen, given.settings)
 
 

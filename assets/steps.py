@@ -15,10 +15,10 @@ from expectations import checks
 from pipelines.commerce.settings import CommerceSettings
 from pipelines.schema import TABLES
 from resources.catalog import Catalog
+from resources.dag import InputStore
 from resources.home import buckets_of
 from resources.release_spec import ReleaseSpec
 from resources.store import Published
-from resources.dag import InputStore
 
 OWNERS: dict[str, dg.AssetsDefinition] = {}
 """Table → the asset that publishes it."""

@@ -55,7 +55,7 @@ class Catalog:
             raise NotPublished(f"{table} of {where} is not there yet; materialise it first") from error
         found = self.store.published(table, {"fingerprint": fingerprint})
         if found is None:
-            raise NotPublished(f"{table} of {where} lost its file; materialise it again")
+            raise NotPublished(f"{table} of {where}: its file is missing or of another size; materialise it again")
         return found
 
     def all(self, table: str, axes: Mapping[str, str], shards: tuple[str, ...]) -> list[Published]:

@@ -1,25 +1,68 @@
 """Versions of code by its text, so that a changed rule rebuilds what it made and nothing else."""
 
+import ast
+from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
 from pipelines.hashing import digest
 
+PACKAGE = "pipelines"
+VERSIONED_APART = frozenset({"pipelines.schema", "pipelines.commerce.settings"})
+"""Modules whose values enter a fingerprint themselves: the schema's version, the thresholds in force."""
+
 
 @cache
 def code_version(*modules: str) -> str:
-    """Hash of the source text of the named modules; a package stands for all Python files below it.
+    """Hash of the source text of the named modules and of all domain modules that they import, in turn.
 
-    Raises `ModuleNotFoundError` for a name that does not exist.
+    A package stands for all Python files below it. Raises `ModuleNotFoundError` for a
+    name that does not exist.
     """
-    texts: list[str] = []
-    for module in modules:
-        spec = find_spec(module)
-        if spec is None or spec.origin is None:
-            raise ModuleNotFoundError(f"no module named {module!r}")
-        origin = Path(spec.origin)
-        files = sorted(origin.parent.rglob("*.py")) if origin.name == "__init__.py" else [origin]
-        for file in files:
-            texts += [file.relative_to(origin.parent).as_posix(), file.read_text(encoding="utf-8")]
-    return digest(*texts, size=6)
+    found = sources(*modules)
+    return digest(*(text for name in sorted(found) for text in (name, found[name].read_text(encoding="utf-8"))), size=6)
+
+
+def sources(*modules: str) -> dict[str, Path]:
+    """Module → file of everything that enters `code_version`."""
+    found: dict[str, Path] = {}
+    waiting = [entry for module in modules for entry in _files(module)]
+    while waiting:
+        name, file = waiting.pop()
+        if name not in found:
+            found[name] = file
+            waiting += [(other, path) for other in _imports(file) if (path := _file(other)) is not None]
+    return found
+
+
+def _files(module: str) -> Iterator[tuple[str, Path]]:
+    spec = find_spec(module)
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError(f"no module named {module!r}")
+    origin = Path(spec.origin)
+    yield module, origin
+    if origin.name == "__init__.py":
+        for file in origin.parent.rglob("*.py"):
+            inside = file.relative_to(origin.parent).with_suffix("").parts
+            yield ".".join((module, *inside)).removesuffix(".__init__"), file
+
+
+def _imports(file: Path) -> Iterator[str]:
+    """Names a file imports from the domain; of `from a import b` both `a` and `a.b`, whichever is a module."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)]
+        else:
+            continue
+        yield from (name for name in names if name.startswith(f"{PACKAGE}.") and name not in VERSIONED_APART)
+
+
+def _file(module: str) -> Path | None:
+    spec = find_spec(PACKAGE)
+    assert spec is not None and spec.origin is not None
+    base = Path(spec.origin).parent.joinpath(*module.split(".")[1:])
+    candidates = (base.with_suffix(".py"), base / "__init__.py")
+    return next((path for path in candidates if path.is_file()), None)

@@ -2,11 +2,28 @@
 
 import os
 import tempfile
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 
 def write_atomic(path: Path, text: str) -> None:
     """Write `text` to `path` through a temporary file in the same folder, fsync and rename."""
+    _write(path, text, lambda part: part.replace(path))
+
+
+def write_new(path: Path, text: str) -> None:
+    """As `write_atomic`, but what another process wrote first stays."""
+
+    def link(part: Path) -> None:
+        with suppress(FileExistsError):
+            path.hardlink_to(part)
+        part.unlink()
+
+    _write(path, text, link)
+
+
+def _write(path: Path, text: str, place: Callable[[Path], object]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
     try:
@@ -14,7 +31,7 @@ def write_atomic(path: Path, text: str) -> None:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        Path(name).replace(path)
+        place(Path(name))
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise

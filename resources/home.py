@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 
 from resources.catalog import Catalog
-from resources.documents import write_atomic
+from resources.documents import write_new
 from resources.drops import DropRegister
 from resources.settings import HomeSettings, home_settings
 from resources.store import Store
@@ -52,7 +52,7 @@ def open_home(settings: HomeSettings | None = None, shards: int | None = None) -
     settings = settings or home_settings()
     document = settings.home.absolute() / "home.json"
     if not document.is_file():
-        write_atomic(document, json.dumps({"shards": shards or settings.shards}))
+        write_new(document, json.dumps({"shards": shards or settings.shards}))
     made_with = int(json.loads(document.read_text())["shards"])
     if shards not in (None, made_with):
         raise HomeError(f"{document.parent} was made with {made_with} shards, not {shards}; use another home folder")

@@ -15,6 +15,7 @@ from typing import Any
 
 import yaml
 
+from pipelines.commerce.mapping import load_mapping
 from resources.documents import write_atomic
 from resources.drops import MANIFEST, Drop, DropError, DropRegister, expand, is_data
 
@@ -163,5 +164,6 @@ def _incomplete(document: Mapping[str, Any], folder: Path) -> str | None:
 
 
 def _mapping(folder: Path) -> dict[str, Any]:
+    """The declared mapping with all its defaults, so that the same log built by hand is the same drop."""
     path = folder / MAPPING
-    return yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return load_mapping(path).model_dump(mode="json") if path.is_file() else {}

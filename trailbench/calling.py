@@ -33,8 +33,10 @@ def errors() -> Iterator[None]:
 
     from pipelines.commerce.mapping import MappingError
     from pipelines.commerce.reading import SourceError
+    from pipelines.evaluation.experiment import BadExperiment
     from resources.drops import DropError
     from resources.home import HomeError
+    from resources.plugin_process import PluginError
     from resources.store import StoreError
     from trailbench.exporting import ExportError
     from trailbench.running import RunFailed
@@ -44,11 +46,14 @@ def errors() -> Iterator[None]:
     except (
         SourceError,
         MappingError,
+        BadExperiment,
         DropError,
         HomeError,
         StoreError,
+        PluginError,
         ExportError,
         RunFailed,
+        OSError,
         typer.BadParameter,
     ) as e:
         refuse(str(e))
@@ -75,10 +80,13 @@ def asked(source: str, paths: list[Path], mapping: Path | None, config: dict[str
     itself, among the paths, or under `mapping:` of the configuration file.
     """
     from pipelines.commerce.mapping import load_mapping
+    from pipelines.commerce.sources import SOURCES
 
     declared = (config or {}).get("mapping")
     if is_yaml(Path(source)):
         source, mapping = "mapping", Path(source)
+    if source not in (known := [*SOURCES, "mapping"]):
+        raise typer.BadParameter(f"no source {source!r}; sources are {', '.join(known)}")
     if source != "mapping":
         if mapping is not None or declared is not None:
             raise typer.BadParameter("a mapping goes with --source mapping; built-in sources bring their own")
@@ -117,10 +125,19 @@ def configuration(path: Path | None) -> dict[str, Any]:
 
 def settings_of(config: dict[str, Any]) -> Any:
     """Thresholds of a configuration: its values, or those under `settings:`, over the defaults."""
+    from pydantic import ValidationError
+
     from pipelines.commerce.settings import CommerceSettings
 
     values = {name: value for name, value in config.items() if name not in ("mapping", "settings")}
-    return CommerceSettings(**{**values, **config.get("settings", {})})
+    nested = config.get("settings") or {}
+    if not isinstance(nested, dict):
+        raise typer.BadParameter("settings: expected `name: value` lines, one for each setting")
+    try:
+        return CommerceSettings.model_validate({**values, **nested})
+    except ValidationError as error:
+        wrong = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors())
+        raise typer.BadParameter(f"{wrong}; settings are {', '.join(CommerceSettings.model_fields)}") from error
 
 
 SourceOption = Annotated[str, typer.Option("--source", help="Log format; `trailbench sources` lists them.")]

@@ -70,7 +70,7 @@ def run_experiment(instance: dg.DagsterInstance, home: Home, bound: BoundExperim
 
 def summary(home: Home, bound: BoundExperiment) -> dict[str, Any]:
     """What an evaluation did: readings (of methods that read something), their statuses, model calls, the report."""
-    from resources.plugin_process import builtin_methods
+    from pipelines.memory.registry import builtin_methods
 
     nothing = [name for name, spec in builtin_methods().items() if spec.reads_nothing]
     given = GivenExperiment(InputStore(), GoldStore(), bound.key)

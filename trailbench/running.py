@@ -1,7 +1,7 @@
 """Drive the DAG from this process: the same jobs that the UI launches, one after another."""
 
+import fcntl
 import os
-import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,6 +9,8 @@ from typing import Any
 
 import dagster as dg
 from dagster._core.storage.dagster_run import DagsterRunStatus, RunsFilter
+
+from resources.documents import write_atomic
 
 PROCESS_TAG = "trailbench/process"
 Progress = Callable[[str], None]
@@ -22,14 +24,26 @@ class RunFailed(RuntimeError):
 def dagster_instance(home: Path) -> Iterator[dg.DagsterInstance]:
     """The instance of a home folder (`<home>/dagster`), made once, with runs of dead processes closed."""
     folder = home / "dagster"
-    folder.mkdir(parents=True, exist_ok=True)
-    config = folder / "dagster.yaml"
-    if not config.exists():
-        shutil.copyfile(instance_config(), config)
     os.environ["DAGSTER_HOME"] = str(folder)
-    with dg.DagsterInstance.from_config(str(folder)) as instance:
+    with _open_instance(folder) as instance:
         close_dead_runs(instance)
         yield instance
+
+
+def _open_instance(folder: Path) -> dg.DagsterInstance:
+    """One process at a time: two that make the databases of a fresh instance at once damage it for good."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "open.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        config = folder / "dagster.yaml"
+        if not config.exists():
+            write_atomic(config, instance_config().read_text(encoding="utf-8"))
+        instance = dg.DagsterInstance.from_config(str(folder))
+        # Every database is made when it is first asked.
+        instance.get_runs(limit=1)
+        instance.get_dynamic_partitions("drop")
+        instance.all_instigator_state()
+        return instance
 
 
 def instance_config() -> Path:

@@ -101,9 +101,9 @@ def build(
     with errors():
         from resources.home import open_home
 
-        opened = open_home(shards=shards)
         values = configuration(config)
         log, settings = asked(source, paths, mapping, values), settings_of(values)
+        opened = open_home(shards=shards)
         from trailbench.building import build_release, register_paths
         from trailbench.running import dagster_instance
 

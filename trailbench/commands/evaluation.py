@@ -61,7 +61,7 @@ def methods(as_json: JsonOption = False) -> None:
     from resources.plugin_process import all_methods
 
     listing = all_methods()
-    rows = [(spec.name, spec.kind, spec.description) for spec in listing.methods.values()]
+    rows: list[tuple[str, str, str]] = [(spec.name, spec.kind, spec.description) for spec in listing.methods.values()]
     rows.append(("oracle", "scoring side", "chooses the positives from the gold; no method can import it"))
     if as_json:
         names = ("name", "kind", "description")
