@@ -228,3 +228,14 @@ def test_a_violation_says_what_moved():
     assert found["detail"].startswith("batches: 3 rows gone, 3 rows new")
     assert compare(tables, tables, "u0", 2) == []
     assert list(found) == VIOLATIONS.names()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_other_logs_pass_too(seed):
+    """Sparse domains, batches closed by days, logs without level 1."""
+    events = log(n_users=4, n_events=50, seed=seed + 10, domains="abc")
+    if seed % 2:
+        events = events.with_columns(l1=pl.lit(None, pl.String), l1_name=pl.lit(None, pl.String))
+    settings = SMALL.model_copy(update={"batch_visits": 200, "batch_days": 9, "seed": seed})
+    found = audit_future(events, settings, 4, seed=seed)
+    assert found.is_empty(), found.to_dicts()
