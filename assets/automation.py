@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import dagster as dg
 import yaml
@@ -55,7 +55,7 @@ JOBS = [ingest, trajectories, relations, labels, freeze, arm, board]
 
 
 @dg.sensor(
-    target=dg.AssetSelection.assets("events"),
+    job=ingest,
     minimum_interval_seconds=10,
     default_status=dg.DefaultSensorStatus.RUNNING,
     description="Watches <home>/inbox/<source>/ for complete drops and reads each of them once.",
@@ -110,11 +110,13 @@ def waiting_releases(home: Home) -> Iterator[ReleaseSpec]:
 
 
 def _reading(context: dg.SensorEvaluationContext) -> bool:
-    active = dg.RunsFilter(
-        job_name=None, statuses=[dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED]
+    """Whether a drop is being read, by the sensor's job or by a run that a person launched on the asset."""
+    unfinished = dg.RunsFilter(
+        statuses=[dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED]
     )
     return any(
-        dg.AssetKey("events") in (run.asset_selection or ()) for run in context.instance.get_runs(filters=active)
+        run.job_name == ingest.name or dg.AssetKey("events") in (run.asset_selection or ())
+        for run in context.instance.get_runs(filters=unfinished)
     )
 
 
@@ -123,12 +125,14 @@ def _graph(context: dg.SensorEvaluationContext | dg.ScheduleEvaluationContext) -
     return context.repository_def.asset_graph
 
 
-def _freeze_waiting(context: dg.SensorEvaluationContext | dg.ScheduleEvaluationContext) -> list[str]:
+def _freeze_waiting(
+    context: dg.SensorEvaluationContext | dg.ScheduleEvaluationContext, launched_by: Mapping[str, str]
+) -> list[str]:
     home = open_home()
     launched = []
     for spec in list(waiting_releases(home)):
         key = name_release(context.instance, home, spec)
-        launched += [key] if launch_release(context.instance, _graph(context), key) else []
+        launched += [key] if launch_release(context.instance, _graph(context), key, launched_by) else []
     return launched
 
 
@@ -141,7 +145,7 @@ def releases(context: dg.SensorEvaluationContext) -> dg.SkipReason:
     """Launch the release over the drops that are there now."""
     if _reading(context):
         return dg.SkipReason("a drop is being read")
-    launched = _freeze_waiting(context)
+    launched = _freeze_waiting(context, {"dagster/sensor_name": "releases"})
     return dg.SkipReason(f"launched {', '.join(launched)} as backfills" if launched else "the drops did not change")
 
 
@@ -154,5 +158,5 @@ def releases(context: dg.SensorEvaluationContext) -> dg.SkipReason:
 )
 def nightly(context: dg.ScheduleEvaluationContext) -> dg.SkipReason:
     """A schedule cannot launch a backfill by its result, so it requests one from the instance."""
-    launched = _freeze_waiting(context)
+    launched = _freeze_waiting(context, {"dagster/schedule_name": "nightly"})
     return dg.SkipReason(f"launched {', '.join(launched)} as backfills" if launched else "the drops did not change")

@@ -87,7 +87,8 @@ def visits(given: Given) -> Made:
         "visits": make_visits(merged.lazy(), given.settings),
         "category_names": category_names(merged.lazy()),
     }
-    return Made(frames, extra={"actions": {str(action): count for action, count in actions.items()}})
+    extra = {"actions": {str(action): count for action, count in actions.items()}}
+    return Made(frames, extra=extra, companions={"events": merged})
 
 
 @release_step(
@@ -111,7 +112,9 @@ def batches(given: Given) -> Made:
 def cohort(given: Given) -> Made:
     """Every user with its counts, and why it is not in the benchmark."""
     read = {"visits": given["visits"], "batches": given["batches"]}
-    return Made({"cohort": make_cohort(given.lazy("events"), **read, settings=given.settings)}, companions=read)
+    events = given["events"]
+    made = make_cohort(events.lazy(), **read, settings=given.settings)
+    return Made({"cohort": made}, companions={**read, "events": events})
 
 
 @release_step(RELEASE_SHARDS, reads=("batches", "cohort"), code=_modules("transitions"))
@@ -124,21 +127,25 @@ def transitions(given: Given) -> Made:
 @release_step(RELEASES, reads=("category_names",), code=_modules("taxonomy"))
 def taxonomy(given: Given) -> Made:
     """The catalogue of categories with their most frequent spelling."""
-    return Made({"taxonomy": make_taxonomy(given.lazy("category_names"))})
+    names = given.lazy("category_names")
+    return Made({"taxonomy": make_taxonomy(names)}, companions={"category_names": names})
 
 
 @release_step(RELEASES, reads=("visits", "batches"), thresholds=("connected_domains",), code=_modules("domains"))
 def domains(given: Given) -> Made:
     """Which domains are connected, one table a quarter, from visits that ended before it."""
-    made = make_domains(given.comparable("visits"), given.comparable("batches"), given.settings)
+    rows = given.comparable("visits")
+    made = make_domains(rows, given.comparable("batches"), given.settings)
     tables = made.partition_by("quarter", as_dict=True)
-    return Made({"domains": made}, extra={"quarters": {str(key[0]): frame_hash(rows) for key, rows in tables.items()}})
+    hashes = {str(key[0]): frame_hash(table) for key, table in tables.items()}
+    return Made({"domains": made}, extra={"quarters": hashes}, companions={"visits": rows})
 
 
 @release_step(RELEASES, reads=("visits",), tables=("popularity",), code=_modules("popularity"))
 def popularity(given: Given) -> Made:
     """Visits of all users to every category before each quarter; a baseline of the scoring side."""
-    return Made({"popularity": make_popularity(given.comparable("visits"))})
+    rows = given.comparable("visits")
+    return Made({"popularity": make_popularity(rows)}, companions={"visits": rows})
 
 
 @release_step(

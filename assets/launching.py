@@ -1,6 +1,7 @@
 """Name new partitions and launch a whole release as one backfill."""
 
 import time
+from collections.abc import Mapping
 
 import dagster as dg
 from dagster import AssetKey
@@ -21,8 +22,16 @@ def name_release(instance: dg.DagsterInstance, home: Home, spec: ReleaseSpec) ->
     return key
 
 
-def launch_release(instance: dg.DagsterInstance, graph: BaseAssetGraph, key: str) -> str | None:  # type: ignore[type-arg]
-    """Request one backfill over every release asset and shard; None when this release was launched before."""
+def launch_release(
+    instance: dg.DagsterInstance,
+    graph: BaseAssetGraph,  # type: ignore[type-arg]
+    key: str,
+    launched_by: Mapping[str, str],
+) -> str | None:
+    """Request one backfill over every release asset and shard; None when this release was launched before.
+
+    `launched_by` is the tag of the sensor or schedule, which the UI names beside the backfill.
+    """
     backfill_id = f"release-{key}"
     if instance.get_backfill(backfill_id) is not None:
         return None
@@ -41,7 +50,7 @@ def launch_release(instance: dg.DagsterInstance, graph: BaseAssetGraph, key: str
         PartitionBackfill.from_asset_graph_subset(
             backfill_id=backfill_id,
             backfill_timestamp=time.time(),
-            tags={"dagster/priority": "-1", "trailbench/release": key},
+            tags={"dagster/priority": "-1", "trailbench/release": key, **launched_by},
             dynamic_partitions_store=instance,
             asset_graph_subset=subset,
             title=f"Freeze {key}",

@@ -45,12 +45,18 @@ def table_metadata(
     }
     for table, one in published.items():
         metadata[f"{table} rows"] = one.rows
-        metadata[f"{table} bytes"] = one.bytes
-        metadata[f"{table} file"] = dg.MetadataValue.path(walls[table].store.location(one))
-        metadata[f"{table} sample"] = dg.MetadataValue.md(
-            markdown(walls[table].scan_published([one]).head(SAMPLE_ROWS))
-        )
+        metadata[f"{table} sample"] = table_value(walls[table].scan_published([one]).head(SAMPLE_ROWS))
+    files = [(table, one.bytes, walls[table].store.location(one)) for table, one in published.items()]
+    metadata["files"] = table_value(pl.DataFrame(files, schema=["table", "bytes", "file"], orient="row"))
     return metadata
+
+
+def table_value(rows: pl.LazyFrame | pl.DataFrame) -> dg.MetadataValue:
+    """Rows as the UI's table: every value as printable text, so that ids and instants are shown exactly."""
+    frame = rows.lazy().collect()
+    columns = [dg.TableColumn(name, str(dtype)) for name, dtype in frame.schema.items()]
+    records = [dg.TableRecord({name: _text(value) for name, value in row.items()}) for row in frame.to_dicts()]
+    return dg.MetadataValue.table(records, dg.TableSchema(columns))
 
 
 def markdown(rows: pl.LazyFrame | pl.DataFrame) -> str:
@@ -62,8 +68,7 @@ def markdown(rows: pl.LazyFrame | pl.DataFrame) -> str:
 
 
 def _cell(value: object) -> str:
-    text = "" if value is None else str(value)
-    text = "".join(char if char.isprintable() else "�" for char in text[:200])
+    text = _text(value)
     for mark, safe in (
         ("&", "&amp;"),
         ("<", "&lt;"),
@@ -75,3 +80,8 @@ def _cell(value: object) -> str:
     ):
         text = text.replace(mark, safe)
     return text
+
+
+def _text(value: object) -> str:
+    text = "" if value is None else str(value)
+    return "".join(char if char.isprintable() else "�" for char in text[:200])

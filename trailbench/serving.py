@@ -33,25 +33,28 @@ def free_port(wanted: int) -> int:
     raise OSError("no free port on 127.0.0.1")
 
 
+def address_of(port: int) -> str:
+    """Where a person finds the UI."""
+    return f"http://127.0.0.1:{port}"
+
+
 def serve(home: Path, port: int, announce: Callable[[str], None]) -> int:
     """Serve until interrupted or terminated, then stop every process that was started; returns the exit code.
 
-    `announce` is told the address once it is certain that this process serves the home folder.
+    `announce` is told the address as soon as the webserver answers there.
 
     Raises `HomeError` when the home folder is being served already: two daemons would
     launch everything twice.
     """
-    address = f"http://127.0.0.1:{port}"
-    with _only_server(home, address) as lock:
-        announce(address)
+    with _only_server(home, port) as lock:
         # The instance is made before several processes open it at once, which would damage a fresh one.
         with dagster_instance(home) as instance:
             close_orphaned_runs(instance)
-        return _run(home, port, lock)
+        return _run(home, port, lock, announce)
 
 
 @contextmanager
-def _only_server(home: Path, address: str) -> Iterator[IO[str]]:
+def _only_server(home: Path, port: int) -> Iterator[IO[str]]:
     path = home / "ui.lock"
     with path.open("a+") as lock:
         try:
@@ -60,7 +63,7 @@ def _only_server(home: Path, address: str) -> Iterator[IO[str]]:
             lock.seek(0)
             raise HomeError(f"{home} is served already: {_server(lock.read())}; stop it first, or open that") from None
         lock.truncate(0)
-        lock.write(json.dumps({"process": os.getpid(), "address": address}))
+        lock.write(json.dumps({"process": os.getpid(), "address": address_of(port)}))
         lock.flush()
         yield lock
 
@@ -73,8 +76,10 @@ def _server(text: str) -> str:
         return "by another process"
 
 
-def _run(home: Path, port: int, lock: IO[str]) -> int:
+def _run(home: Path, port: int, lock: IO[str], announce: Callable[[str], None]) -> int:
     command = [sys.executable, "-m", "dagster", "dev", "-m", "assets.definitions", "-h", "127.0.0.1", "-p", str(port)]
+    # At level `info` the terminal would scroll with every look into the inbox; the UI keeps them all.
+    command += ["--log-level", "warning"]
     environment = {**os.environ, "DAGSTER_HOME": str(home / "dagster"), "TRAILBENCH_HOME": str(home)}
     asked: list[int] = []
     # Set before the servers start: a shell's background job ignores SIGINT, and they would inherit that.
@@ -82,12 +87,20 @@ def _run(home: Path, port: int, lock: IO[str]) -> int:
         signal.signal(signum, lambda number, _: asked.append(number))
     # The servers hold the lock as well, for as long as they outlive this process.
     servers = subprocess.Popen(command, env=environment, start_new_session=True, pass_fds=[lock.fileno()])
+    ready = False
     while servers.poll() is None and not asked:
         time.sleep(0.2)
+        if not ready and (ready := _answers(port)):
+            announce(address_of(port))
     if asked:
         servers.send_signal(signal.SIGINT)
     _end(servers)
     return 0 if asked else servers.returncode
+
+
+def _answers(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def _end(servers: subprocess.Popen[bytes]) -> None:

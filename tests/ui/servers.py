@@ -71,17 +71,25 @@ class Servers:
         return answered["data"]
 
     def sensors(self):
-        found = self.ask("{sensorsOrError(repositorySelector:{repositoryName:\"__repository__\","
-                         "repositoryLocationName:\"assets.definitions\"}){... on Sensors{results{name sensorState{status}}}}}")
+        found = self.ask(
+            '{sensorsOrError(repositorySelector:{repositoryName:"__repository__",'
+            'repositoryLocationName:"assets.definitions"}){... on Sensors{results{name sensorState{status}}}}}'
+        )
         return {one["name"]: one["sensorState"]["status"] for one in found["sensorsOrError"].get("results", [])}
 
     def runs(self):
-        found = self.ask("{runsOrError{... on Runs{results{runId status jobName tags{key value} assetSelection{path}"
-                         " startTime}}}}")
-        return [{**one, "tags": {tag["key"]: tag["value"] for tag in one["tags"]}} for one in found["runsOrError"]["results"]]
+        found = self.ask(
+            "{runsOrError{... on Runs{results{runId status jobName tags{key value} assetSelection{path} startTime}}}}"
+        )
+        return [
+            {**one, "tags": {tag["key"]: tag["value"] for tag in one["tags"]}}
+            for one in found["runsOrError"]["results"]
+        ]
 
     def backfills(self):
-        found = self.ask("{partitionBackfillsOrError{... on PartitionBackfills{results{id status title numPartitions}}}}")
+        found = self.ask(
+            "{partitionBackfillsOrError{... on PartitionBackfills{results{id status title numPartitions}}}}"
+        )
         return {one["id"]: one for one in found["partitionBackfillsOrError"]["results"]}
 
     def processes(self):

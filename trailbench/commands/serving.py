@@ -20,6 +20,8 @@ def ui(
 
         opened = open_home()
 
+        err.print(plain(f"starting the servers of {opened.folder}; Ctrl-C stops them"), soft_wrap=True)
+
         def announce(address: str) -> None:
             err.print(plain(f"UI: {address}   drop folder: {opened.settings.inbox}/<source>/"), soft_wrap=True)
 
