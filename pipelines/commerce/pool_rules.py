@@ -4,9 +4,10 @@ import polars as pl
 
 from pipelines.commerce.familiarity import familiarity
 from pipelines.commerce.pools import ORDER_SALT
-from pipelines.commerce.positives import candidate_keys
 from pipelines.commerce.settings import CommerceSettings
-from pipelines.hashing import mix64
+from pipelines.commerce.taxonomy import category_text
+from pipelines.commerce.walks import Words
+from pipelines.hashing import key64_column, mix64
 
 VIOLATIONS = pl.Schema(
     {
@@ -112,9 +113,19 @@ def familiarity_rules(
 
 
 def _out_of_order(pools: pl.DataFrame, settings: CommerceSettings) -> pl.DataFrame:
-    hashes = mix64(ORDER_SALT, settings.seed, *candidate_keys(pools))
+    hashes = mix64(ORDER_SALT, settings.seed, *_keys(pools))
     ordered = pools.with_columns(pl.Series("hash", hashes, dtype=pl.UInt64)).sort(*_POOL, "position")
     return ordered.filter(pl.col("hash") < pl.col("hash").shift(1).over(_POOL))
+
+
+def _keys(rows: pl.DataFrame) -> tuple[Words, ...]:
+    """Keys (user, transition, pool, category) that every draw and order of pools is hashed from."""
+    return (
+        key64_column(rows["user_id"], "user").to_numpy(),
+        rows["transition_index"].cast(pl.UInt64).to_numpy(),
+        rows["pool"].to_physical().cast(pl.UInt64).to_numpy(),
+        key64_column(rows.select(category_text()).to_series(), "category").to_numpy(),
+    )
 
 
 def _missing(rows: pl.DataFrame, among: pl.DataFrame, columns: list[str]) -> pl.DataFrame:

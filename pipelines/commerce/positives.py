@@ -14,16 +14,6 @@ LIMIT_SALT = key64("limit", "salt")
 """Keeps the choice of positives apart from the draw of distractors."""
 
 
-def candidate_keys(rows: pl.DataFrame) -> tuple[Words, ...]:
-    """Keys (user, transition, pool, category) that every draw and order of pools is hashed from."""
-    return (
-        key64_column(rows["user_id"], "user").to_numpy(),
-        rows["transition_index"].cast(pl.UInt64).to_numpy(),
-        rows["pool"].to_physical().fill_null(len(POOLS)).cast(pl.UInt64).to_numpy(),
-        key64_column(rows.select(category_text()).to_series(), "category").to_numpy(),
-    )
-
-
 def positives(
     signals: pl.DataFrame,
     visits: pl.LazyFrame,
