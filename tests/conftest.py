@@ -1,15 +1,19 @@
-"""What the tests of the DAG and of the command line share: a small shop log, and a home folder built from it."""
+"""What the tests of the DAG and of the command line share: a small shop log, home folders, the command line."""
 
+import json
 import os
 import random
+import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "ecommerce"
 MAPPING = """
 name: shop
 format: csv
@@ -23,7 +27,7 @@ WEIGHTS = (50, 20, 8, 14, 6, 2)
 
 
 def shop_lines(users: int = 24, seed: int = 7) -> list[str]:
-    """Rows of a shop log: sessions of minutes apart by hours and days, over three quarters; a few users too small."""
+    """Rows of a shop log: sessions of minutes, apart by hours and days, over three quarters; some users too small."""
     draw = random.Random(seed)
     start = datetime(2023, 1, 9, tzinfo=UTC)
     lines = []
@@ -55,24 +59,97 @@ def write_log(path: Path, lines: list[str]) -> Path:
     return path
 
 
-def run_cli(*words: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    """The command line in a process of its own."""
-    command = [sys.executable, "-m", "trailbench.cli", *map(str, words)]
-    env = {name: value for name, value in os.environ.items() if not name.startswith(("TRAILBENCH_", "DAGSTER_"))}
-    return subprocess.run(command, env={**env, **environment}, capture_output=True, text=True, timeout=300)
+@pytest.fixture(scope="session")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
+    """The shop log: `lines`, its file `log`, the mapping file, the options that read it, `write(path, lines)`."""
+    folder = tmp_path_factory.mktemp("shop")
+    lines = shop_lines()
+    mapping = folder / "shop.yaml"
+    mapping.write_text(MAPPING)
+    return SimpleNamespace(
+        lines=lines,
+        log=write_log(folder / "shop.csv", lines),
+        mapping=mapping,
+        options=("--source", "mapping", "--mapping", mapping),
+        write=write_log,
+    )
 
 
 @pytest.fixture(scope="session")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with `shop.csv` and the mapping `shop.yaml` that reads it."""
-    folder = tmp_path_factory.mktemp("shop")
-    write_log(folder / "shop.csv", shop_lines())
-    (folder / "shop.yaml").write_text(MAPPING)
+def real_sample() -> Path:
+    """The 55 households of the Complete Journey sample."""
+    folder = DATA / "completejourney"
+    if not folder.is_dir():
+        pytest.skip("the Complete Journey sample is not beside the checkout")
     return folder
 
 
+@pytest.fixture(scope="session")
+def cli() -> Callable[..., SimpleNamespace]:
+    """The command line in this process: `cli(*words)` → code, out, err, and `json` when it printed an object."""
+    from typer.testing import CliRunner
+
+    from resources.settings import home_settings
+    from trailbench.cli import app
+
+    def call(*words: object) -> SimpleNamespace:
+        before = {name: os.environ.get(name) for name in ("TRAILBENCH_HOME", "DAGSTER_HOME")}
+        home_settings.cache_clear()
+        try:
+            result = CliRunner().invoke(app, [str(word) for word in words])
+        finally:
+            for name, value in before.items():
+                os.environ.pop(name, None)
+                if value is not None:
+                    os.environ[name] = value
+            home_settings.cache_clear()
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        printed = result.stdout.strip()
+        value = json.loads(printed) if result.exit_code < 2 and printed.startswith("{") else None
+        return SimpleNamespace(code=result.exit_code, out=result.stdout, err=result.stderr, json=value)
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def spawn() -> Callable[..., "subprocess.Popen[str]"]:
+    """The command line in a process of its own: `spawn(*words, TZ=…)`."""
+
+    def start(*words: object, **environment: str) -> "subprocess.Popen[str]":
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("TRAILBENCH_", "DAGSTER_"))}
+        return subprocess.Popen(
+            [sys.executable, "-m", "trailbench.cli", *map(str, words)],
+            env={**kept, **environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    return start
+
+
+@pytest.fixture(scope="session")
+def built(
+    shop: SimpleNamespace, cli: Callable[..., SimpleNamespace], tmp_path_factory: pytest.TempPathFactory
+) -> SimpleNamespace:
+    """A home folder with one frozen release of the shop log, not to be changed: `home`, `release`, `content_hash`."""
+    home = tmp_path_factory.mktemp("built") / "home"
+    result = cli("build", *shop.options, shop.log, "--home", home, "--json")
+    assert result.code == 0, result.err
+    return SimpleNamespace(**{**result.json, "home": home})
+
+
 @pytest.fixture
-def at_home(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
+def copied(built: SimpleNamespace, tmp_path: Path) -> SimpleNamespace:
+    """A copy of `built` that a test may change."""
+    home = tmp_path / "home"
+    shutil.copytree(built.home, home)
+    return SimpleNamespace(**{**vars(built), "home": home})
+
+
+@pytest.fixture
+def at_home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Path], object]]:
     """Open a home folder in this process: `at_home(folder)`; its settings are forgotten afterwards."""
     from resources.home import open_home
     from resources.settings import home_settings

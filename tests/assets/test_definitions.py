@@ -1,0 +1,112 @@
+"""The composition: what every asset declares, which partitions jobs and checks have, and what stands in a code version."""
+
+import ast
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from assets import automation
+from assets.definitions import defs
+from assets.partitions import ARM_SHARDS, DROPS, EXPERIMENTS, RELEASE_SHARDS, RELEASES
+from assets.proofs import PROOFS
+from pipelines.evaluation.standing import CREDIBLE
+from resources import code
+from resources.code import code_version, sources
+
+GRAPH = defs.resolve_asset_graph()
+NODES = {key.to_user_string(): GRAPH.get(key) for key in GRAPH.materializable_asset_keys}
+AXES = {
+    "events": DROPS,
+    **dict.fromkeys(("visits", "batches", "cohort", "transitions", "positives", "pools"), RELEASE_SHARDS),
+    **dict.fromkeys(("taxonomy", "domains", "popularity", "funnel", "release"), RELEASES),
+    **dict.fromkeys(("readouts", "readings", "units"), ARM_SHARDS),
+    **dict.fromkeys(("leaderboard", "report"), EXPERIMENTS),
+}
+
+
+def test_the_assets_and_their_axes_are_these() -> None:
+    assert {name: node.partitions_def for name, node in NODES.items()} == AXES
+
+
+@pytest.mark.parametrize("name", sorted(AXES))
+def test_an_asset_says_what_it_is_and_whose(name: str) -> None:
+    node = NODES[name]
+    assert len(node.description or "") > 30
+    assert node.group_name in ("commerce", "evaluation")
+    assert node.owners == ["team:trailbench"]
+    assert node.kinds, "the UI shows how it is made"
+
+
+def test_what_publishes_a_table_is_checked_on_its_own_partitions_and_blocks() -> None:
+    checks: dict[str, set[str]] = {}
+    for key in GRAPH.asset_check_keys:
+        node = GRAPH.get(key)
+        asset = key.asset_key.to_user_string()
+        checks.setdefault(asset, set()).add(key.name)
+        assert node.partitions_def == AXES[asset], f"{key} has other partitions than its asset"
+        assert node.blocking, f"{key} lets the next step go on"
+    tables = set(AXES) - {"release", "leaderboard", "report"}
+    assert checks == {
+        **{name: {"sound", "consistent"} for name in tables},
+        "release": set(PROOFS),
+        "leaderboard": set(CREDIBLE),
+    }
+
+
+def test_jobs_have_the_partitions_of_their_assets_and_leave_no_asset_out() -> None:
+    selected: list[str] = []
+    for job in automation.JOBS:
+        resolved = defs.resolve_job_def(job.name)
+        assets = [key.to_user_string() for key in resolved.asset_layer.executable_asset_keys]
+        assert {AXES[name] for name in assets} == {resolved.partitions_def}, job.name
+        assert resolved.description
+        selected += assets
+    assert sorted(selected) == sorted(AXES)
+
+
+def test_sensors_and_schedule_run_by_themselves() -> None:
+    assert {one.name: one.default_status for one in (automation.drops, automation.releases)} == {
+        "drops": dg.DefaultSensorStatus.RUNNING,
+        "releases": dg.DefaultSensorStatus.RUNNING,
+    }
+    assert (automation.nightly.cron_schedule, automation.nightly.execution_timezone) == ("0 2 * * *", "UTC")
+    assert automation.nightly.default_status == dg.DefaultScheduleStatus.RUNNING
+
+
+def test_gold_is_handed_only_to_who_labels_or_scores() -> None:
+    definitions = {asset.key.to_user_string(): asset for asset in defs.assets if isinstance(asset, dg.AssetsDefinition)}
+    holders = {name for name, asset in definitions.items() if "gold" in asset.required_resource_keys}
+    assert holders == {"positives", "pools", "funnel", "release", "units", "leaderboard", "report", "popularity"}
+
+
+def test_a_code_version_holds_everything_that_is_imported() -> None:
+    read = sources("pipelines.commerce.events")
+    assert {"pipelines.commerce.instants", "pipelines.commerce.drop_files", "pipelines.hashing"} <= set(read)
+    assert "pipelines.commerce.pools" not in read
+    closure = sources("pipelines.commerce.pools")
+    for file in closure.values():
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("pipelines.commerce."):
+                assert node.module in {*closure, "pipelines.commerce.settings"}, f"{file}: {node.module}"
+
+
+def test_a_code_version_changes_with_the_text_of_an_imported_module(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = {name: code_version(f"pipelines.commerce.{name}") for name in ("batches", "cohort")}
+    changed = tmp_path / "codes.py"
+    real, found = sources("pipelines.commerce.batches")["pipelines.commerce.codes"], code._file
+    changed.write_text(real.read_text() + "\n# another rule\n")
+    monkeypatch.setattr(code, "_file", lambda name: changed if name == "pipelines.commerce.codes" else found(name))
+    code_version.cache_clear()
+    try:
+        assert code_version("pipelines.commerce.batches") != before["batches"]
+        assert code_version("pipelines.commerce.cohort") == before["cohort"]
+    finally:
+        code_version.cache_clear()
+
+
+def test_an_unknown_module_has_no_code_version() -> None:
+    with pytest.raises(ModuleNotFoundError, match="pipelines.nothing"):
+        code_version("pipelines.nothing")
