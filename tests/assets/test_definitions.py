@@ -1,4 +1,4 @@
-"""The composition: what every asset declares, which partitions jobs and checks have, and what stands in a code version."""
+"""The composition: what assets declare, which partitions jobs and checks have, what stands in a code version."""
 
 import ast
 from pathlib import Path
@@ -108,5 +108,5 @@ def test_a_code_version_changes_with_the_text_of_an_imported_module(
 
 
 def test_an_unknown_module_has_no_code_version() -> None:
-    with pytest.raises(ModuleNotFoundError, match="pipelines.nothing"):
+    with pytest.raises(ModuleNotFoundError, match=r"pipelines\.nothing"):
         code_version("pipelines.nothing")
