@@ -1,0 +1,188 @@
+"""Bad input through the command line: one message with file and remedy, or counted rejects; never a trace."""
+
+import gzip
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import polars as pl
+import pytest
+
+from trailbench.calling import REFUSED
+
+Cli = Callable[..., SimpleNamespace]
+
+
+def as_parquet(path: Path, shop: SimpleNamespace) -> None:
+    pl.DataFrame({"a": [1, 2]}).write_parquet(path)
+
+
+def as_empty(path: Path, shop: SimpleNamespace) -> None:
+    path.write_bytes(b"")
+
+
+def as_truncated_gz(path: Path, shop: SimpleNamespace) -> None:
+    whole = gzip.compress(shop.log.read_bytes())
+    path.write_bytes(whole[: len(whole) // 2])
+
+
+def as_binary(path: Path, shop: SimpleNamespace) -> None:
+    path.write_bytes(bytes(range(256)) * 50)
+
+
+def as_lacking(path: Path, shop: SimpleNamespace) -> None:
+    text = shop.log.read_text().splitlines()
+    path.write_text("\n".join(",".join(line.split(",")[:1] + line.split(",")[2:]) for line in text))
+
+
+def as_picture(path: Path, shop: SimpleNamespace) -> None:
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + b"\0" * 100)
+
+
+BAD = {
+    "parquet.csv": as_parquet,
+    "empty.csv": as_empty,
+    "cut.csv.gz": as_truncated_gz,
+    "binary.csv": as_binary,
+    "lacking.csv": as_lacking,
+    "picture.csv": as_picture,
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_an_unreadable_file_is_refused_by_name(name: str, shop: SimpleNamespace, cli: Cli, tmp_path: Path) -> None:
+    file, home = tmp_path / name, tmp_path / "home"
+    BAD[name](file, shop)
+    for words in (("validate", file, *shop.options), ("build", *shop.options, file, "--home", home, "--json")):
+        result = cli(*words)
+        said = " ".join(result.err.split())
+        assert result.code == REFUSED, said
+        assert name in said and "Traceback" not in said
+        assert len(said.split(name, 1)[1]) > 30, f"what is wrong, and what to do: {said}"
+    assert list((home / "store").rglob("*.parquet")) == []
+    assert not (home / "store" / "specs").exists()
+
+
+def test_the_next_build_does_not_suffer_from_a_refused_one(
+    copied: SimpleNamespace, shop: SimpleNamespace, cli: Cli, tmp_path: Path
+) -> None:
+    cut = tmp_path / "cut.csv.gz"
+    as_truncated_gz(cut, shop)
+    words = ("build", *shop.options, shop.log, cut, "--home", copied.home, "--json")
+    assert cli(*words).code == REFUSED
+    kept = cli(*words, "--skip-unreadable")
+    assert kept.code == 0, kept.err
+    assert kept.json["content_hash"] == copied.content_hash
+    assert len(kept.json["unreadable"]) == 1 and "cut.csv.gz" in str(kept.json["unreadable"])
+
+
+def test_garbage_rows_are_counted_and_the_others_kept(
+    built: SimpleNamespace, shop: SimpleNamespace, cli: Cli, tmp_path: Path
+) -> None:
+    garbage = [f"99.99.2023 00:00:00,K001,a{row},sah,Abt 1,Gruppe 1.1,1.00" for row in range(len(shop.lines) // 10)]
+    log, home = shop.write(tmp_path / "dirty.csv", [*garbage, *shop.lines]), tmp_path / "home"
+    looked = cli("validate", log, *shop.options, "--json")
+    assert looked.code == 0
+    assert (looked.json["rows_in"], looked.json["events"]) == (len(garbage) + len(shop.lines), len(shop.lines))
+    assert sum(looked.json["rejected"].values()) == len(garbage)
+    result = cli("build", *shop.options, log, "--home", home, "--json")
+    assert result.code == 0, result.err
+    assert result.json["content_hash"] == built.content_hash
+    to = tmp_path / "rejects.csv"
+    assert cli("export", built.release, "--table", "rejects", "--to", to, "--home", home).code == 0
+    rejects = pl.read_csv(to, infer_schema=False)
+    assert rejects.height == len(garbage)
+    assert set(rejects["file"]) == {"dirty.csv"}
+    assert sorted(map(int, rejects["line"])) == list(range(2, len(garbage) + 2))
+    assert all(raw.startswith("99.99.2023") for raw in rejects["raw"])
+
+
+@pytest.mark.parametrize(
+    ("config", "says"),
+    [
+        ("batch_visit: 40\n", "batch_visit: Extra inputs are not permitted; settings are visit_gap_minutes"),
+        ("batch_visits: 0\n", "batch_visits: Input should be greater than or equal to 1"),
+        ("batch_visits: [\n", "config.yaml"),
+        ("- 1\n", "config.yaml"),
+        ("settings: 7\n", "settings: expected"),
+        ("1: 2\n", "1: "),
+    ],
+)
+def test_a_wrong_configuration_is_refused_before_a_home_is_made(
+    config: str, says: str, shop: SimpleNamespace, cli: Cli, tmp_path: Path
+) -> None:
+    file, home = tmp_path / "config.yaml", tmp_path / "home"
+    file.write_text(config)
+    result = cli("build", *shop.options, shop.log, "--config", file, "--home", home)
+    assert result.code == REFUSED
+    assert says in " ".join(result.err.split()) and "Traceback" not in result.err
+    assert not home.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--source", "amazon"), "no source 'amazon'; sources are complete_journey"),
+        (("--source", "mapping"), "--mapping FILE.yaml"),
+        (("--source", "mapping", "--mapping", "nowhere.yaml"), "nowhere.yaml"),
+        (("--source", "taobao", "--mapping", "MAPPING"), "built-in sources bring their own"),
+        (("--source", "mapping", "--mapping", "BROKEN"), "broken.yaml"),
+        (("--source", "taobao", "--track", "chain"), "tracks are commerce"),
+    ],
+)
+def test_a_wrong_call_is_refused(
+    words: tuple[str, ...], says: str, shop: SimpleNamespace, cli: Cli, tmp_path: Path
+) -> None:
+    broken = tmp_path / "broken.yaml"
+    broken.write_text("name: shop\nformat: csv\ncolumns: {user: a}\n")
+    given = [{"MAPPING": shop.mapping, "BROKEN": broken}.get(word, word) for word in words]
+    result = cli("build", *given, shop.log, "--home", tmp_path / "home")
+    assert result.code == REFUSED
+    assert says in " ".join(result.err.split()) and "Traceback" not in result.err
+    assert not (tmp_path / "home").exists()
+
+
+def test_a_missing_path_and_another_shard_count_are_refused(
+    copied: SimpleNamespace, shop: SimpleNamespace, cli: Cli, tmp_path: Path
+) -> None:
+    gone = cli("build", *shop.options, tmp_path / "gone.csv", "--home", copied.home)
+    assert gone.code == REFUSED and "gone.csv: no such file" in " ".join(gone.err.split())
+    other = cli("build", *shop.options, shop.log, "--home", copied.home, "--shards", 7)
+    assert other.code == REFUSED and "made with 4 shards, not 7" in " ".join(other.err.split())
+    assert json.loads((copied.home / "home.json").read_text()) == {"shards": 4}
+
+
+@pytest.mark.parametrize("command", ["verify", "audit", "export", "evaluate"])
+def test_an_unknown_release_is_refused(command: str, built: SimpleNamespace, cli: Cli, tmp_path: Path) -> None:
+    more = ("--table", "visits", "--to", tmp_path / "x.csv") if command == "export" else ()
+    result = cli(command, "0123456789ab", *more, "--home", built.home)
+    assert result.code == REFUSED
+    assert "no release '0123456789ab'" in " ".join(result.err.split())
+
+
+def test_a_broken_experiment_is_refused_with_its_line(built: SimpleNamespace, cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text("name: mine\nmethods:\n  recent_k: [{}]\nbudgets: [0]\n")
+    result = cli("evaluate", built.release, "--experiment", file, "--home", built.home)
+    assert result.code == REFUSED and "mine.yaml, line 4" in " ".join(result.err.split())
+    unknown = tmp_path / "unknown.yaml"
+    unknown.write_text("name: unknown\nmethods:\n  mind_reader: [{}]\nusers: 2\n")
+    result = cli("evaluate", built.release, "--experiment", unknown, "--home", built.home)
+    assert result.code == REFUSED and "mind_reader" in result.err and "Traceback" not in result.err
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes anywhere")
+def test_an_export_that_cannot_be_written_is_refused(built: SimpleNamespace, cli: Cli, tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    words = ("export", built.release, "--table", "funnel", "--to", tmp_path / "x.csv")
+    result = cli(*words, "--home", built.home)
+    tmp_path.chmod(0o700)
+    assert result.code == REFUSED and "x.csv" in result.err
+
+
+def test_an_export_over_a_folder_is_refused(built: SimpleNamespace, cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "x.csv").mkdir()
+    result = cli("export", built.release, "--table", "funnel", "--to", tmp_path / "x.csv", "--home", built.home)
+    assert result.code == REFUSED and "x.csv" in result.err
