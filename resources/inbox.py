@@ -135,6 +135,8 @@ def _manifest(
         if missing := [file.name for file in files if not file.exists()]:
             tally.waiting[str(manifest)] = f"{', '.join(missing)} not there yet"
             return
+        if "stamp" in document and _stated_stamp(manifest) != _stamp(files[0]):
+            return  # adopted before and being written anew: a bare file again, until it stands still
         if (wait := _incomplete(document, manifest.parent)) is not None:
             tally.waiting[str(manifest)] = wait
             return
