@@ -1,0 +1,48 @@
+"""Third-party packages with a memory method, as an installer leaves them."""
+
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+METHOD = """
+    {imports}
+    from trailbench import JsonMemory, MethodSpec, Settings, fit
+
+
+    class Memory(JsonMemory):
+        name = "{name}"
+
+        def take(self, batch):
+            self.state["items"] = (self.state.get("items", []) + batch.visits["item_id"].to_list())[-50:]
+            self.state["l2"] = (self.state.get("l2", []) + batch.visits["l2"].drop_nulls().to_list())[-50:]
+
+        def readout(self, budget):
+            {steal}
+            return fit(self.state.get("l2", []), budget, self.tokens)
+
+
+    def spec():
+        return MethodSpec("{name}", "statistics", "The last categories.", Memory, Settings, batch_invariant=True)
+"""
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+    """Install a method: `install(name, imports, steal)`, where `steal` is run before every readout."""
+
+    def add(name: str, imports: str = "", steal: str = "pass") -> Path:
+        site = tmp_path / f"site-{name}"
+        package = site / f"{name}_package"
+        package.mkdir(parents=True)
+        code = METHOD.format(name=name, imports=imports, steal=steal.replace("\n", "\n            "))
+        (package / "__init__.py").write_text(textwrap.dedent(code))
+        info = site / f"{name}_package-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}-package\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text(f"[trailbench.methods]\n{name} = {name}_package:spec\n")
+        monkeypatch.syspath_prepend(str(site))
+        return site
+
+    return add
