@@ -98,10 +98,17 @@ def machine() -> dict[str, str]:
 
 def report(result: dict[str, Any]) -> str:
     """The result as a page of Markdown, with every aim beside what was measured."""
+    busy = max(float(result["machine"][name]) for name in ("load_before", "load_after")) > int(
+        result["machine"]["cores"]
+    )
+    turns = ", ".join(f"{len(size['peers'][US]['runs'])} at {size['rows']:,} rows" for size in result["sizes"])
     lines = [
         "# Commerce path: events Parquet to labels",
         "",
         ", ".join(f"{key} {value}" for key, value in result["machine"].items()),
+        "",
+        f"Turns: {turns}."
+        + (" Other processes shared the machine: judge by processor seconds, wall seconds swing." * busy),
         "",
         "Medians of interleaved runs, each in its own process; peak is the largest of any run. Every peer made the "
         "same visits, batches and signals (rows and hash). `floor` is Polars' scan and sort and makes none. All "
@@ -154,6 +161,7 @@ def main(arguments: list[str] | None = None) -> dict[str, Any]:
         parser.error(f"no such peer: {', '.join(sorted(unknown))}; there are {', '.join(PEERS)}")
     result: dict[str, Any] = {"machine": machine()}
     result["sizes"] = [compare(rows, 1 if given.quick else given.repeat, peers) for rows in sizes]
+    result["machine"]["load_after"] = f"{os.getloadavg()[0]:.1f}"
     result["exponent"] = {kind: exponent(result["sizes"], kind) for kind in ("wall", "cpu")}
     if not given.quick:
         result["pools"] = run("bench.apart", "pools", str(CACHE))
