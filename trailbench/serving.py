@@ -77,7 +77,8 @@ def _server(text: str) -> str:
 
 
 def _run(home: Path, port: int, lock: IO[str], announce: Callable[[str], None]) -> int:
-    command = [sys.executable, "-m", "dagster", "dev", "-m", "assets.definitions", "-h", "127.0.0.1", "-p", str(port)]
+    command = [sys.executable, "-W", "ignore:Function `dev_command`", "-m", "dagster", "dev"]
+    command += ["-m", "assets.definitions", "-h", "127.0.0.1", "-p", str(port)]
     # At level `info` the terminal would scroll with every look into the inbox; the UI keeps them all.
     command += ["--log-level", "warning"]
     environment = {**os.environ, "DAGSTER_HOME": str(home / "dagster"), "TRAILBENCH_HOME": str(home)}

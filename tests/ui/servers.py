@@ -48,6 +48,7 @@ class Servers:
                 stderr=log,
                 start_new_session=True,
             )
+        self.started = time.time()
         self.url = f"http://127.0.0.1:{self.port}"
 
     def wait_ready(self, seconds=120):
@@ -55,11 +56,11 @@ class Servers:
             assert self.process.poll() is None, self.log.read_text()
             try:
                 return bool(self.ask("{assetsOrError{... on AssetConnection{nodes{id}}} instance{daemonHealth{id}}}"))
-            except OSError:
+            except (OSError, AssertionError):
                 return False
 
         wait_for(ready, seconds, self.log.read_text)
-        wait_for(lambda: self.sensors() != {}, seconds, self.log.read_text)
+        wait_for(lambda: self._sensors() != {}, seconds, self.log.read_text)
         return self
 
     def ask(self, query, **variables):
@@ -70,27 +71,68 @@ class Servers:
         assert "errors" not in answered, answered["errors"]
         return answered["data"]
 
-    def sensors(self):
+    def _sensors(self):
         found = self.ask(
-            '{sensorsOrError(repositorySelector:{repositoryName:"__repository__",'
-            'repositoryLocationName:"assets.definitions"}){... on Sensors{results{name sensorState{status}}}}}'
+            """{sensorsOrError(repositorySelector: {repositoryName: "__repository__",
+                repositoryLocationName: "assets.definitions"}) {
+              ... on Sensors {results {name sensorState {status ticks(limit: 500) {timestamp status}}}}}}"""
         )
-        return {one["name"]: one["sensorState"]["status"] for one in found["sensorsOrError"].get("results", [])}
+        return {one["name"]: one["sensorState"] for one in found["sensorsOrError"].get("results", [])}
+
+    def looks(self, sensor):
+        """How often a sensor looked since these servers were started; none of them may have failed."""
+        ticks = [tick for tick in self._sensors()[sensor]["ticks"] if tick["timestamp"] > self.started]
+        assert "FAILURE" not in {tick["status"] for tick in ticks}
+        return sum(tick["status"] in ("SKIPPED", "SUCCESS") for tick in ticks)
 
     def runs(self):
-        found = self.ask(
-            "{runsOrError{... on Runs{results{runId status jobName tags{key value} assetSelection{path} startTime}}}}"
-        )
-        return [
-            {**one, "tags": {tag["key"]: tag["value"] for tag in one["tags"]}}
-            for one in found["runsOrError"]["results"]
-        ]
+        found = self.ask("{runsOrError {... on Runs {results {runId status jobName tags {key value}}}}}")
+        return [{**one, "tags": _tags(one)} for one in found["runsOrError"]["results"]]
 
     def backfills(self):
         found = self.ask(
-            "{partitionBackfillsOrError{... on PartitionBackfills{results{id status title numPartitions}}}}"
+            """{partitionBackfillsOrError {... on PartitionBackfills {
+              results {id status title tags {key value}}}}}"""
         )
-        return {one["id"]: one for one in found["partitionBackfillsOrError"]["results"]}
+        return {one["id"]: {**one, "tags": _tags(one)} for one in found["partitionBackfillsOrError"]["results"]}
+
+    def metadata(self, asset, partition):
+        """Label → value of the newest materialisation of a partition; numbers, truths and texts only."""
+        found = self.ask(
+            """query($asset: [String!]!, $partitions: [String!]) {assetOrError(assetKey: {path: $asset}) {
+              ... on Asset {assetMaterializations(partitions: $partitions, limit: 1) {metadataEntries {label
+                ... on TextMetadataEntry {text} ... on IntMetadataEntry {intValue}
+                ... on BoolMetadataEntry {boolValue}}}}}}""",
+            asset=[asset],
+            partitions=[partition],
+        )
+        (newest,) = found["assetOrError"]["assetMaterializations"]
+        values = {}
+        for entry in newest["metadataEntries"]:
+            for kind in ("text", "intValue", "boolValue"):
+                if entry.get(kind) is not None:
+                    values[entry["label"]] = entry[kind]
+        return values
+
+    def checks(self, asset, partition):
+        """Check → status and verdict of its newest evaluation of a partition."""
+        names = self.ask(
+            """query($asset: [String!]!) {assetNodeOrError(assetKey: {path: $asset}) {... on AssetNode {
+              assetChecksOrError {... on AssetChecks {checks {name}}}}}}""",
+            asset=[asset],
+        )["assetNodeOrError"]["assetChecksOrError"]["checks"]
+        verdicts = {}
+        for check in names:
+            (newest,) = self.ask(
+                """query($asset: [String!]!, $check: String!, $partition: String!) {assetCheckExecutions(
+                  assetKey: {path: $asset}, checkName: $check, partition: $partition, limit: 1) {
+                    status evaluation {success}}}""",
+                asset=[asset],
+                check=check["name"],
+                partition=partition,
+            )["assetCheckExecutions"]
+            verdicts[check["name"]] = (newest["status"], newest["evaluation"]["success"])
+        return verdicts
 
     def processes(self):
         """Processes alive that belong to this home folder: all of them carry it in their environment."""
@@ -116,6 +158,10 @@ class Servers:
             except ProcessLookupError:
                 continue
         self.process.wait(30)
+
+
+def _tags(found):
+    return {tag["key"]: tag["value"] for tag in found["tags"]}
 
 
 def wait_for(happened, seconds, says=lambda: ""):
