@@ -15,6 +15,7 @@ from resources.drops import Drop, expand
 from resources.home import Home
 from resources.release_spec import ReleaseSpec, release_of
 from trailbench.running import Progress, RunFailed, run_job
+from trailbench.working import WORTH_BYTES, Work, Workers, workers, workers_for
 
 
 def register_paths(
@@ -79,11 +80,13 @@ def build_release(
     if len(unreadable) == len(drops):
         raise RunFailed("no drop could be read:\n" + "\n".join(unreadable.values()))
     spec = release_of([drop for drop in drops if drop.id not in unreadable], settings)
-    freeze(instance, home, name_release(instance, home, spec), progress)
+    bytes_in = sum(file.bytes for drop in drops for file in drop.files)
+    with workers(instance, home.folder, workers_for(bytes_in >= WORTH_BYTES)) as crew:
+        freeze(crew, home, name_release(instance, home, spec), progress)
     return spec, unreadable
 
 
-def freeze(instance: dg.DagsterInstance, home: Home, key: str, progress: Progress) -> None:
+def freeze(crew: Workers, home: Home, key: str, progress: Progress) -> None:
     """Run every step of a release, shard by shard; what is published already is reused."""
     for job, sharded, what in (
         ("trajectories", True, "visits, batches, transitions"),
@@ -91,6 +94,5 @@ def freeze(instance: dg.DagsterInstance, home: Home, key: str, progress: Progres
         ("labels", True, "labels, pools"),
         ("freeze", False, "funnel, manifest"),
     ):
-        for shard in home.shards if sharded else ("",):
-            progress(f"{what} {shard}".strip())
-            run_job(instance, job, {"release": key, "shard": shard} if shard else {"release": key})
+        axes = [{"release": key, "shard": shard} for shard in home.shards] if sharded else [{"release": key}]
+        crew.run([Work(job, one, f"{what} {one.get('shard', '')}".strip()) for one in axes], progress)

@@ -13,7 +13,8 @@ from resources.experiment_spec import BoundExperiment, bind, save_experiment
 from resources.home import Home
 from trailbench.console import Steps
 from trailbench.exporting import ExportError, release_key
-from trailbench.running import dagster_instance, run_job
+from trailbench.running import dagster_instance
+from trailbench.working import WORTH_USERS, Work, workers, workers_for
 
 BUILT_IN = {DEMO.name: DEMO}
 
@@ -60,12 +61,14 @@ def run_experiment(instance: dg.DagsterInstance, home: Home, bound: BoundExperim
     instance.add_dynamic_partitions("arm", [spec.key for spec in bound.arms])
     instance.add_dynamic_partitions("experiment", [bound.key])
     step.expect(len(bound.arms) * len(home.shards) + 1)
-    for spec in bound.arms:
-        for shard in home.shards:
-            step(f"{spec.arm.label}, {spec.arm.reader} {shard}")
-            run_job(instance, "arm", {"arm": spec.key, "shard": shard})
-    step("leaderboard and report")
-    run_job(instance, "board", {"experiment": bound.key})
+    cells = [
+        Work("arm", {"arm": spec.key, "shard": shard}, f"{spec.arm.label}, {spec.arm.reader} {shard}")
+        for spec in bound.arms
+        for shard in home.shards
+    ]
+    with workers(instance, home.folder, workers_for(len(bound.arms[0].users) >= WORTH_USERS)) as crew:
+        crew.run(cells, step)
+        crew.run([Work("board", {"experiment": bound.key}, "leaderboard and report")], step)
 
 
 def summary(home: Home, bound: BoundExperiment) -> dict[str, Any]:
