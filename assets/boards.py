@@ -9,7 +9,7 @@ import polars as pl
 from assets.board_inputs import GivenExperiment
 from assets.commerce import popularity as popularity_table
 from assets.evaluation import GROUP, units
-from assets.metadata import markdown
+from assets.metadata import table_value
 from assets.partitions import EXPERIMENTS, any_of
 from assets.publishing import Result
 from pipelines.evaluation.differences import differences
@@ -52,7 +52,7 @@ def leaderboard(context: dg.AssetExecutionContext, store: InputStore, gold: Gold
     yield dg.MaterializeResult(
         metadata={
             "units": rows.height,
-            "leaderboard": dg.MetadataValue.md(markdown(main)),
+            "leaderboard": table_value(main),
             "folder": dg.MetadataValue.path(str(given.results.folder)),
         },
         data_version=dg.DataVersion(digest_json({name: frame_hash(frame) for name, frame in tables.items()})),

@@ -7,7 +7,7 @@ import dagster as dg
 import polars as pl
 
 from assets.inputs import content, whole
-from assets.metadata import markdown
+from assets.metadata import table_value
 from assets.partitions import RELEASES, axes_of
 from assets.proofs import PROOFS, proofs
 from assets.publishing import Made, Result
@@ -48,9 +48,7 @@ def funnel(given: Given) -> Made:
         *release_steps(events=events, **tables, settings=given.settings),
     ]
     made = make_funnel(steps)
-    return Made(
-        {"funnel": made.sort(TABLES["funnel"].sort_by)}, metadata={"funnel": dg.MetadataValue.md(markdown(made))}
-    )
+    return Made({"funnel": made.sort(TABLES["funnel"].sort_by)}, metadata={"funnel": table_value(made)})
 
 
 def release_entries(given: Given) -> dict[str, TableEntry]:
@@ -107,7 +105,7 @@ def release(context: dg.AssetExecutionContext, store: InputStore, gold: GoldStor
         failed += [] if violations.is_empty() else [f"{name} ({violations.height} violations)"]
         shown: dict[str, Any] = {
             "violations": violations.height,
-            "rows": dg.MetadataValue.md(markdown(violations.head(20))),
+            "rows": table_value(violations.head(20)),
         }
         yield dg.AssetCheckResult(check_name=name, passed=violations.is_empty(), metadata=shown)
     if failed:

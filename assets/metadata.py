@@ -43,11 +43,11 @@ def table_metadata(
         "fingerprint": fingerprint,
         "content": digest_json([content(one) for one in published.values()]),
     }
-    for table, one in published.items():
-        metadata[f"{table} rows"] = one.rows
-        metadata[f"{table} sample"] = table_value(walls[table].scan_published([one]).head(SAMPLE_ROWS))
+    metadata |= {f"{table} rows": one.rows for table, one in published.items()}
     files = [(table, one.bytes, walls[table].store.location(one)) for table, one in published.items()]
     metadata["files"] = table_value(pl.DataFrame(files, schema=["table", "bytes", "file"], orient="row"))
+    for table, one in published.items():
+        metadata[f"{table} sample"] = table_value(walls[table].scan_published([one]).head(SAMPLE_ROWS))
     return metadata
 
 
@@ -59,29 +59,6 @@ def table_value(rows: pl.LazyFrame | pl.DataFrame) -> dg.MetadataValue:
     return dg.MetadataValue.table(records, dg.TableSchema(columns))
 
 
-def markdown(rows: pl.LazyFrame | pl.DataFrame) -> str:
-    """A Markdown table in which hostile text stays text."""
-    frame = rows.lazy().collect()
-    lines = [" | ".join(frame.columns), " | ".join("---" for _ in frame.columns)]
-    lines += [" | ".join(_cell(value) for value in row) for row in frame.iter_rows()]
-    return "\n".join(f"| {line} |" for line in lines)
-
-
-def _cell(value: object) -> str:
-    text = _text(value)
-    for mark, safe in (
-        ("&", "&amp;"),
-        ("<", "&lt;"),
-        (">", "&gt;"),
-        ("|", "\\|"),
-        ("`", "\\`"),
-        ("[", "\\["),
-        ("*", "\\*"),
-    ):
-        text = text.replace(mark, safe)
-    return text
-
-
 def _text(value: object) -> str:
     text = "" if value is None else str(value)
-    return "".join(char if char.isprintable() else "�" for char in text[:200])
+    return "".join(char if char.isprintable() else "�" for char in text[:1000])
