@@ -250,9 +250,6 @@ def user_ranges(counted: Array, rows: int = _RANGE_ROWS) -> list[UserRange]:
 
 def merge_range(codes: EventCodes, users: UserRange, settings: CommerceSettings) -> VisitArrays:
     """Visits of the users of one range."""
-    inputs: list[Array] = []
-    for name in ("item_id", "l1", "l2"):
-        inputs += [codes.codes[name], codes.rank[name]]
     rows = _gather_rows(
         users.lo,
         users.hi,
@@ -261,7 +258,12 @@ def merge_range(codes: EventCodes, users: UserRange, settings: CommerceSettings)
         codes.rank["user_id"],
         codes.time,
         codes.action,
-        *inputs,
+        codes.codes["item_id"],
+        codes.rank["item_id"],
+        codes.codes["l1"],
+        codes.rank["l1"],
+        codes.codes["l2"],
+        codes.rank["l2"],
         codes.detail,
         codes.rank["detail"],
         codes.dwell,
