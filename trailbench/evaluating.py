@@ -1,5 +1,6 @@
 """`trailbench evaluate` and `report`: an experiment on a frozen release, through the jobs of the DAG."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -7,10 +8,12 @@ import dagster as dg
 import polars as pl
 
 from assets.board_inputs import GivenExperiment
+from assets.evaluation import READERS
 from pipelines.evaluation.experiment import DEMO, Experiment, parse, sample_users
 from resources.dag import GoldStore, InputStore
 from resources.experiment_spec import BoundExperiment, bind, save_experiment
 from resources.home import Home
+from resources.plugin_process import builtin_methods, plugin_entries
 from trailbench.console import Steps
 from trailbench.exporting import ExportError, release_key
 from trailbench.running import dagster_instance
@@ -42,8 +45,10 @@ def newest_release(home: Home) -> str:
 def bind_to_release(home: Home, experiment: Experiment, release: str) -> BoundExperiment:
     """The experiment on a release, its users sampled among those that have an outcome.
 
-    Raises `ExportError` when the release has no pool to ask.
+    Raises `ExportError` when the release has no pool to ask, or a reader or method is not known.
     """
+    _known("reader", experiment.readers, READERS)
+    _known("method", experiment.methods, {*builtin_methods(), *(entry.name for entry in plugin_entries())})
     key = release_key(home, release)
     name = home.store.document(f"specs/frozen/{key}.json")["release"]
     card = home.store.document(f"releases/{name}/card.json")
@@ -53,6 +58,12 @@ def bind_to_release(home: Home, experiment: Experiment, release: str) -> BoundEx
         why = "; ".join(card["refusals"].values()) or "no user has an outcome to ask for"
         raise ExportError(f"release {name} has no pool to read: {why}")
     return bind(experiment, name, key, sample_users(users, experiment).to_list())
+
+
+def _known(what: str, asked: Iterable[str], there_are: Iterable[str]) -> None:
+    known = sorted(there_are)
+    if unknown := sorted(set(asked) - set(known)):
+        raise ExportError(f"no {what} {', '.join(unknown)}; there are {', '.join(known)}")
 
 
 def run_experiment(instance: dg.DagsterInstance, home: Home, bound: BoundExperiment, step: Steps) -> None:
