@@ -14,10 +14,16 @@ from pathlib import Path
 from typing import IO
 
 from resources.home import HomeError
-from trailbench.running import close_orphaned_runs, dagster_instance
+from trailbench.running import close_dead_runs, close_orphaned_runs, dagster_instance
 
 POLITE_SECONDS = 30
 """How long the servers may take to end by themselves; a run in flight is interrupted and marked so."""
+
+
+TIDY_SECONDS = 30
+"""How often runs of killed commands are closed: each would keep one of the queue's places."""
+LAST_SECONDS = 5
+"""How long a process may take after SIGTERM."""
 
 
 def free_port(wanted: int) -> int:
@@ -46,11 +52,10 @@ def serve(home: Path, port: int, announce: Callable[[str], None]) -> int:
     Raises `HomeError` when the home folder is being served already: two daemons would
     launch everything twice.
     """
-    with _only_server(home, port) as lock:
-        # The instance is made before several processes open it at once, which would damage a fresh one.
-        with dagster_instance(home) as instance:
-            close_orphaned_runs(instance)
-        return _run(home, port, lock, announce)
+    # The instance is made before several processes open it at once, which would damage a fresh one.
+    with _only_server(home, port) as lock, dagster_instance(home) as instance:
+        close_orphaned_runs(instance)
+        return _run(home, port, lock, announce, lambda: close_dead_runs(instance))
 
 
 @contextmanager
@@ -76,7 +81,7 @@ def _server(text: str) -> str:
         return "by another process"
 
 
-def _run(home: Path, port: int, lock: IO[str], announce: Callable[[str], None]) -> int:
+def _run(home: Path, port: int, lock: IO[str], announce: Callable[[str], None], tidy: Callable[[], object]) -> int:
     command = [sys.executable, "-W", "ignore:Function `dev_command`", "-m", "dagster", "dev"]
     command += ["-m", "assets.definitions", "-h", "127.0.0.1", "-p", str(port)]
     # At level `info` the terminal would scroll with every look into the inbox; the UI keeps them all.
@@ -88,11 +93,14 @@ def _run(home: Path, port: int, lock: IO[str], announce: Callable[[str], None]) 
         signal.signal(signum, lambda number, _: asked.append(number))
     # The servers hold the lock as well, for as long as they outlive this process.
     servers = subprocess.Popen(command, env=environment, start_new_session=True, pass_fds=[lock.fileno()])
-    ready = False
+    ready, tidied = False, time.monotonic()
     while servers.poll() is None and not asked:
         time.sleep(0.2)
         if not ready and (ready := _answers(port)):
             announce(address_of(port))
+        if time.monotonic() > tidied + TIDY_SECONDS:
+            tidy()
+            tidied = time.monotonic()
     if asked:
         servers.send_signal(signal.SIGINT)
     _end(servers)
@@ -116,5 +124,5 @@ def _end(servers: subprocess.Popen[bytes]) -> None:
                 time.sleep(0.2)
         except ProcessLookupError:
             break
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + LAST_SECONDS
     servers.wait()
