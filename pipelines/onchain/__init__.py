@@ -1,0 +1,1 @@
+"""The on-chain track: Polygon logs → trades, positions, belief and trade instances."""
