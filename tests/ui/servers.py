@@ -96,6 +96,16 @@ class Servers:
         )
         return {one["id"]: {**one, "tags": _tags(one)} for one in found["partitionBackfillsOrError"]["results"]}
 
+    def causes(self, run):
+        """What the failed steps of a run say, innermost cause last."""
+        found = self.ask(
+            """query($run: ID!) {logsForRun(runId: $run) {... on EventConnection {events {
+              ... on ExecutionStepFailureEvent {error {message causes {message}}}}}}}""",
+            run=run,
+        )
+        errors = [event["error"] for event in found["logsForRun"]["events"] if event.get("error")]
+        return "".join(error["message"] + "".join(one["message"] for one in error["causes"]) for error in errors)
+
     def metadata(self, asset, partition):
         """Label → value of the newest materialisation of a partition; numbers, truths and texts only."""
         found = self.ask(

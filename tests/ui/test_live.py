@@ -123,7 +123,8 @@ def test_an_unreadable_drop_fails_by_itself_and_says_why(home, first):
     failed = [run for run in home.servers.runs() if run["status"] == "FAILURE"]
     assert [run["jobName"] for run in failed] == ["ingest"]
     assert failed[0]["tags"]["dagster/partition"].startswith("taobao-")
-    assert "garbage.csv:1: this is binary, not text. Give CSV, TSV, JSONL or Parquet" in home.servers.log.read_text()
+    says = home.servers.causes(failed[0]["runId"])
+    assert "garbage.csv:1: this is binary, not text. Give CSV, TSV, JSONL or Parquet" in says
 
 
 def test_a_second_drop_rebuilds_only_the_shard_of_its_users(home, first, second):
