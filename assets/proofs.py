@@ -7,7 +7,7 @@ import polars as pl
 from assets.steps import Given
 from pipelines.commerce.perturbation import audit_future
 from pipelines.commerce.pool_rules import familiarity_rules, pool_rules
-from pipelines.commerce.rederiving import REDERIVED, rederive
+from pipelines.commerce.rederiving import REDERIVED, SHARED, rederive, rederive_shared
 from pipelines.hashing import key64_column
 
 SEED = 1
@@ -16,6 +16,7 @@ REDERIVED_USERS = 200
 AUDITED_USERS = 3
 
 PROOFS = {
+    "shared_tables": "the tables that all users share come out of the events again, quarter by quarter",
     "no_future": "with the future of sampled users replaced, nothing that depends on batches ≤ t moves",
     "pool_rules": "every pool holds its positives, its distractors of their kind and its keyed order, derived again",
     "familiarity": "every label and candidate has the familiarity of batches ≤ t, derived again",
@@ -28,6 +29,7 @@ def proofs(
 ) -> Iterator[tuple[str, pl.DataFrame]]:
     """Name and violations (no row = proven) of every proof; `users` None takes the whole release."""
     events = given["events"]
+    yield "shared_tables", shared_tables(given, events)
     if users is not None:
         events = _sample(events, users)
     sampled = events["user_id"].unique().sort()
@@ -42,6 +44,13 @@ def proofs(
     labels, roles = frozen["positives"], frozen["pool_gold"]
     yield "familiarity", familiarity_rules(labels, roles, visits, batches, transitions, domains, given.settings)
     yield "order_and_shards", rederive(events, frozen, given.settings)
+
+
+def shared_tables(given: Given, events: pl.DataFrame) -> pl.DataFrame:
+    """Violations of the tables that all users of a release share, derived again from all of its `events`."""
+    frozen = {table: given[table] for table in SHARED}
+    in_time = given.comparable("visits"), given.comparable("batches")
+    return rederive_shared(events.lazy(), *in_time, frozen, given.settings)
 
 
 def _sample(events: pl.DataFrame, users: int) -> pl.DataFrame:

@@ -6,7 +6,7 @@ import polars as pl
 
 from pipelines.schema import TABLES
 from resources.home import Home
-from resources.store import NotPublished
+from resources.store import StoreError
 
 EXPORTS: dict[str, tuple[str, ...]] = {
     "visits": (
@@ -37,7 +37,7 @@ def release_key(home: Home, name: str) -> str:
     for path in (f"releases/{name}/key.json", f"specs/release/{name}.json"):
         try:
             document = home.store.document(path)
-        except (NotPublished, ValueError):
+        except (StoreError, ValueError):
             continue
         return str(document["key"]) if path.startswith("releases/") else name
     raise ExportError(f"no release {name!r} in {home.folder}; `trailbench build` prints the name of one")

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from assets.freezing import RELEASE_TABLES, release_entries
-from assets.proofs import PROOFS, proofs
+from assets.proofs import PROOFS, proofs, shared_tables
 from assets.publishing import logical_hashes
 from assets.steps import Given
 from pipelines.commerce.rederiving import REDERIVED, rederive
@@ -52,7 +52,8 @@ def verify_release(home: Home, release: str, step: Steps) -> list[str]:
     step("derive every row again")
     events = given["events"]
     tables = {table: given[table] for table in (*REDERIVED, "domains", "taxonomy")}
-    return rederive(events, tables, given.settings)["detail"].to_list()
+    found = pl.concat([rederive(events, tables, given.settings), shared_tables(given, events)])
+    return found["detail"].to_list()
 
 
 def changed_files(home: Home, given: Given, step: Steps) -> list[str]:

@@ -7,11 +7,14 @@ import polars as pl
 
 from pipelines.commerce.batches import batches
 from pipelines.commerce.cohort import cohort
+from pipelines.commerce.domains import domains
 from pipelines.commerce.pool_rules import VIOLATIONS
 from pipelines.commerce.pools import pools
+from pipelines.commerce.popularity import popularity
 from pipelines.commerce.positives import positives
 from pipelines.commerce.settings import CommerceSettings
 from pipelines.commerce.signals import signals
+from pipelines.commerce.taxonomy import category_names, taxonomy
 from pipelines.commerce.transitions import transitions
 from pipelines.commerce.visits import visits
 from pipelines.hashing import mix64
@@ -32,10 +35,37 @@ def rederive(events: pl.DataFrame, frozen: Mapping[str, pl.DataFrame], settings:
     shuffled = events[order]
     odd = pl.col("bucket") % 2 == 1
     shards = [_tables(shuffled.filter(half), frozen, settings) for half in (odd, ~odd)]
+    return _differing({table: pl.concat(shard[table] for shard in shards) for table in REDERIVED}, frozen)
+
+
+SHARED = ("domains", "taxonomy", "popularity")
+"""Tables that all users of a release share."""
+
+
+def rederive_shared(
+    events: pl.LazyFrame,
+    visits: pl.LazyFrame,
+    batches: pl.LazyFrame,
+    frozen: Mapping[str, pl.DataFrame],
+    settings: CommerceSettings,
+) -> pl.DataFrame:
+    """Rows of `VIOLATIONS`, one a table of `SHARED` that does not come out again, for instance one that saw the future.
+
+    `events` are all of the release; `visits` and `batches` those that may be compared in
+    time (none where the clock was made from gaps).
+    """
+    again = {
+        "domains": domains(visits, batches, settings),
+        "taxonomy": taxonomy(category_names(events).lazy()),
+        "popularity": popularity(visits),
+    }
+    return _differing(again, frozen)
+
+
+def _differing(derived: Mapping[str, pl.DataFrame], frozen: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     found = []
-    for table in REDERIVED:
-        again = pl.concat(shard[table] for shard in shards).sort(TABLES[table].sort_by)
-        kept = frozen[table].sort(TABLES[table].sort_by)
+    for table, rows in derived.items():
+        again, kept = rows.sort(TABLES[table].sort_by), frozen[table].sort(TABLES[table].sort_by)
         if not again.equals(kept):
             lost = kept.join(again, on=kept.columns, how="anti", nulls_equal=True)
             gained = again.join(kept, on=kept.columns, how="anti", nulls_equal=True)
