@@ -110,4 +110,6 @@ def test_every_table_has_one_owner() -> None:
         "category_names": "visits",
         "pool_gold": "pools",
         "pool_counts": "pools",
+        "differences": "leaderboard",
+        "positions": "leaderboard",
     }

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import trailbench.building as building
+import trailbench.working as working
 from assets import publishing
 from pipelines.commerce.mapping import load_mapping
 from pipelines.commerce.settings import CommerceSettings
@@ -26,7 +27,8 @@ class Shop:
         self.home, self._mapping = home, load_mapping(shop.mapping).model_dump(mode="json")
         self.drops = list(home.register)
         self.computed: dict[tuple[str, str], bool] = {}
-        monkeypatch.setattr(building, "run_job", self._run)
+        for module in (building, working):
+            monkeypatch.setattr(module, "run_job", self._run)
 
     def _run(self, instance: Any, job: str, axes: Mapping[str, str]) -> Any:
         made = run_job(instance, job, axes)

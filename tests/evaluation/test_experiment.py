@@ -5,6 +5,7 @@ import pytest
 
 from pipelines.evaluation.experiment import DEMO, BadExperiment, Experiment, arms, parse, sample_users
 
+READERS = {"embedding": "e", "lexical": "l"}
 TEXT = """\
 name: mine
 methods:
@@ -16,15 +17,20 @@ users: 10
 """
 
 
+def arms_of(experiment, release, version="1", readers=READERS):
+    methods = {label: f"{name} {config} {version}" for label, name, config in experiment.configured()}
+    return arms(experiment, release, methods, readers)
+
+
 def test_the_demo_has_one_arm_a_method():
-    got = arms(DEMO, "abc")
+    got = arms_of(DEMO, "abc")
     assert [arm.key for arm in got][:2] == ["demo~empty~embedding~600", "demo~recent_k~embedding~600"]
     assert len(got) == 7 and DEMO.users == 200
     assert not any(mark in arm.key for arm in got for mark in "|,[]/ ")
 
 
 def test_arms_share_memory_and_readout_by_fingerprint():
-    got = {arm.key: arm for arm in arms(parse(TEXT, "x.yaml"), "abc")}
+    got = {arm.key: arm for arm in arms_of(parse(TEXT, "x.yaml"), "abc")}
     assert len(got) == 3 * 2 * 2
     a, b, c = (got[f"mine~recent_k-k5~{rest}"] for rest in ("embedding~300", "lexical~300", "embedding~600"))
     assert a.memory == b.memory == c.memory
@@ -32,12 +38,24 @@ def test_arms_share_memory_and_readout_by_fingerprint():
     assert len({a.fingerprint, b.fingerprint, c.fingerprint}) == 3
     assert a.memory != got["mine~recent_k~embedding~300"].memory
     assert (a.method, a.label, a.config) == ("recent_k", "recent_k-k5", {"k": 5})
-    assert {arm.memory for arm in arms(parse(TEXT, "x"), "abd")}.isdisjoint({arm.memory for arm in got.values()})
+    assert {arm.memory for arm in arms_of(parse(TEXT, "x"), "abd")}.isdisjoint({arm.memory for arm in got.values()})
+
+
+def test_another_method_or_reader_is_another_arm():
+    experiment = parse(TEXT, "x.yaml")
+    first = {arm.key: arm for arm in arms_of(experiment, "abc")}
+    for arm in arms_of(experiment, "abc", version="2"):
+        same = first[arm.key]
+        assert arm.memory != same.memory and arm.readout != same.readout and arm.fingerprint != same.fingerprint
+    for arm in arms_of(experiment, "abc", readers=READERS | {"lexical": "l2"}):
+        same = first[arm.key]
+        assert (arm.memory, arm.readout) == (same.memory, same.readout)
+        assert (arm.fingerprint == same.fingerprint) is (arm.reader == "embedding")
 
 
 def test_strange_configurations_get_keys_that_a_folder_can_carry():
     strange = parse("name: a\nmethods:\n  m: [{path: '../x, [y]|~'}, {path: '../x; (y)|~'}]\n", "f")
-    first, second = arms(strange, "r")
+    first, second = arms_of(strange, "r")
     assert first.key != second.key and first.key.startswith("a~m-path.._x_y_-")
     assert first.key.count("~") == 3
 

@@ -7,9 +7,10 @@ from evaluation_world import cohort, gold_unit, public, random_cohort, random_go
 from pipelines.evaluation.comparable import KEYS, UnlikeRuns, check_comparable
 from pipelines.evaluation.differences import differences
 from pipelines.evaluation.groups import activity_groups
-from pipelines.evaluation.leaderboard import SCHEMA, csv_safe, leaderboard
+from pipelines.evaluation.leaderboard import csv_safe, leaderboard
 from pipelines.evaluation.readers import readings_from_scores
 from pipelines.evaluation.scores import oracle, score
+from pipelines.schema import TABLES
 
 
 def board_of(units):
@@ -195,7 +196,7 @@ def test_the_board_does_not_depend_on_row_order(units):
     shuffled = units.sample(fraction=1, shuffle=True, seed=1)
     assert board_of(shuffled).equals(board_of(units))
     assert differences(shuffled).equals(differences(units))
-    assert board_of(units).columns == list(SCHEMA)
+    assert board_of(units).columns == list(TABLES["leaderboard"].columns)
 
 
 def test_unlike_runs_are_named():

@@ -126,7 +126,7 @@ def test_units(name: str, changes: dict[str, Any]) -> None:
 
 
 def funnel_rows(*rows: tuple[str, str, str, int]) -> pl.LazyFrame:
-    return pl.LazyFrame(rows, schema=TABLES["funnel"].schema, orient="row")
+    return pl.LazyFrame([(place, *row) for place, row in enumerate(rows)], TABLES["funnel"].schema, orient="row")
 
 
 def test_funnel() -> None:
@@ -137,7 +137,14 @@ def test_funnel() -> None:
     assert not funnel_adds_up(good, {"events/rows": 41}).passed
     lost = funnel_rows(("cohort", "users", "too few", 10))
     failed = [f.name for f in INVARIANTS["funnel"]({"funnel": lost}, CommerceSettings()) if not f.passed]
-    assert failed == ["one_kept"]
+    assert failed == ["steps", "one_kept"]
+    for bad in (
+        good.with_columns(pl.col("place") + 1),
+        funnel_rows(("a", "rows", "", 1), ("b", "rows", "", 1), ("a", "rows", "late", 1)),
+        funnel_rows(("cohort", "users", "too few", 10), ("cohort", "users", "", 30)),
+    ):
+        failed = [f.name for f in INVARIANTS["funnel"]({"funnel": bad}, CommerceSettings()) if not f.passed]
+        assert failed == ["steps"]
     for n, passed in ((40, True), (39, False)):
         findings = audit_for("funnel", counts={"cohort/users": n})(good)
         assert [finding.passed for finding in findings if finding.name == "consistent/adds_up"] == [passed]

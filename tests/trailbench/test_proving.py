@@ -201,7 +201,6 @@ def test_domains_built_with_the_future_are_refused_by_the_build_and_by_the_audit
     planted: Callable[..., None],
     blind: Callable[[], None],
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def of_all_time(real: Callable[..., Any], visits: pl.LazyFrame, batches: pl.LazyFrame, *more: Any) -> Any:
         honest = real(visits, batches, *more)
@@ -214,10 +213,7 @@ def test_domains_built_with_the_future_are_refused_by_the_build_and_by_the_audit
     config.write_text("seed: 5\n")  # another release than the honest one, which is frozen
     build = ("build", *shop.options, shop.log, "--home", copied.home, "--config", config, "--json")
     refused = cli(*build)
-    assert refused.code == 2 and "audit failed, nothing was published" in " ".join(refused.err.split())
-    with monkeypatch.context() as patch:
-        patch.setattr(publishing, "audit_for", lambda *_, **__: lambda scan: UNJUDGED)
-        refused = cli(*build)
+    assert "DEBUG" not in refused.err, "a failed run says its cause, not its log"
     assert refused.code == 2 and "the release is not frozen: shared_tables" in " ".join(refused.err.split())
     blind()
     release = cli(*build).json["release"]
