@@ -72,10 +72,11 @@ class Servers:
         return answered["data"]
 
     def _sensors(self):
+        # With a limit alone, Dagster answers with ticks under the origin of the first start only.
         found = self.ask(
             """{sensorsOrError(repositorySelector: {repositoryName: "__repository__",
                 repositoryLocationName: "assets.definitions"}) {
-              ... on Sensors {results {name sensorState {status ticks(limit: 500) {timestamp status}}}}}}"""
+              ... on Sensors {results {name sensorState {status ticks(limit: 500, statuses: [SKIPPED, SUCCESS, FAILURE]) {timestamp status}}}}}}"""
         )
         return {one["name"]: one["sensorState"] for one in found["sensorsOrError"].get("results", [])}
 
