@@ -6,14 +6,24 @@ from typing import Any
 
 import polars as pl
 
+from assets.inputs import content, whole
 from assets.partitions import RELEASES
 from assets.steps import OWNERS
+from pipelines.evaluation.comparable import agreed
 from pipelines.evaluation.scores import recall_by_position
-from pipelines.schema import TABLES
+from pipelines.schema import TABLES, conform
 from resources.catalog import Catalog
 from resources.dag import GoldStore, InputStore
-from resources.experiment_spec import BoundExperiment, load_experiment
+from resources.experiment_spec import ArmSpec, BoundExperiment, load_experiment
 from resources.results import Results
+from resources.store import Published
+
+STATED = {
+    "readouts": ("method", "version", "wall", "budget", "tokens"),
+    "readings": ("reader", "prompt"),
+    "units": ("evaluator",),
+}
+"""Which part of an arm's provenance the sidecars of which table state."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +51,7 @@ class GivenExperiment:
 
     @property
     def results(self) -> Results:
-        """Where leaderboard and report are written."""
+        """Where the files for people are written."""
         return Results(self.store.folder / "reports" / self.key)
 
     def _catalog(self, table: str) -> Catalog:
@@ -49,28 +59,59 @@ class GivenExperiment:
 
     def table(self, table: str) -> pl.DataFrame:
         """Rows of a table of the release; of the sampled users only where the table has users."""
-        release = {"release": self.bound.release_key}
-        shards = () if OWNERS[table].partitions_def == RELEASES else self.store.shards
-        rows = self._catalog(table).scan(table, release, shards)
+        rows = self._catalog(table).scan_published(self._published(table))
         if "user_id" in TABLES[table].columns:
             rows = rows.filter(pl.col("user_id").is_in(list(self.users)))
         return rows.collect()
 
-    def _of_arms(self, table: str) -> pl.DataFrame:
-        catalog = self._catalog(table)
-        found = [catalog.scan(table, {"arm": spec.key}, self.store.shards) for spec in self.bound.arms]
-        return pl.concat(found).collect()
+    def _published(self, table: str) -> list[Published]:
+        release, catalog = {"release": self.bound.release_key}, self._catalog(table)
+        if OWNERS[table].partitions_def == RELEASES:
+            return [catalog.require(table, release)]
+        return catalog.all(table, release, self.store.shards)
+
+    def content(self, table: str) -> Any:
+        """Logical hash of a table of the release, whatever its shards."""
+        found = self._published(table)
+        return whole(table, found) if "user_id" in TABLES[table].columns else content(found[0])
+
+    def _of_arm(self, table: str, spec: ArmSpec) -> list[Published]:
+        return self._catalog(table).all(table, {"arm": spec.key}, self.store.shards)
+
+    def contents(self) -> list[list[Any]]:
+        """What of every arm decides the board: its names, and the logical hashes of its units and readings."""
+        return [
+            [spec.arm.label, spec.arm.reader, spec.arm.budget]
+            + [whole(table, self._of_arm(table, spec)) for table in ("units", "readings")]
+            for spec in self.bound.arms
+        ]
+
+    def provenance(self) -> dict[str, dict[str, object]]:
+        """What every arm was made with, as its published shards state it, by arm key.
+
+        Raises `UnlikeRuns` when the shards of an arm were made with different things.
+        """
+        return {spec.arm.key: self._stated(spec) for spec in self.bound.arms}
+
+    def _stated(self, spec: ArmSpec) -> dict[str, object]:
+        parts: dict[str, dict[str, object]] = {shard: {"dataset": spec.arm.release} for shard in self.store.shards}
+        for table, keys in STATED.items():
+            for shard, one in zip(self.store.shards, self._of_arm(table, spec), strict=True):
+                parts[shard] |= {key: one.extra[key] for key in keys if key in one.extra}
+        return agreed(spec.arm.key, parts)
 
     def units(self) -> pl.DataFrame:
         """Scored units of all arms."""
-        return self._of_arms("units")
+        return pl.concat(
+            self.gold.catalog.scan_published(self._of_arm("units", spec)) for spec in self.bound.arms
+        ).collect()
 
     def positions(self) -> pl.DataFrame:
         """How often candidates are chosen by their place in the pool, an arm at a time."""
         roles = self.table("pool_gold")
-        return pl.concat(
+        arms = pl.concat(
             recall_by_position(
-                self.store.catalog.scan("readings", {"arm": spec.key}, self.store.shards).collect(),
+                self.store.catalog.scan_published(self._of_arm("readings", spec)).collect(),
                 roles,
                 method=spec.arm.label,
                 reader=spec.arm.reader,
@@ -78,6 +119,11 @@ class GivenExperiment:
             )
             for spec in self.bound.arms
         )
+        return conform(arms.lazy(), "positions").collect()
+
+    def board(self, table: str) -> pl.DataFrame:
+        """A published table of the experiment."""
+        return self.gold.catalog.scan(table, {"experiment": self.key}).collect()
 
     def manifest(self) -> dict[str, Any]:
         """Manifest of the release."""

@@ -1,6 +1,8 @@
 """The end of an experiment: all units on one board, the checks that make it credible, and the report."""
 
+from base64 import b64encode
 from collections.abc import Iterator, Mapping
+from importlib.metadata import version
 from typing import Any
 
 import dagster as dg
@@ -11,61 +13,100 @@ from assets.commerce import popularity as popularity_table
 from assets.evaluation import GROUP, units
 from assets.metadata import table_value
 from assets.partitions import EXPERIMENTS, any_of
-from assets.publishing import Result
+from assets.publishing import Made, Result, publish
+from assets.steps import OWNERS
+from expectations import checks
+from pipelines.evaluation import plots
+from pipelines.evaluation.comparable import UnlikeRuns, check_comparable
 from pipelines.evaluation.differences import differences
-from pipelines.evaluation.leaderboard import csv_safe
+from pipelines.evaluation.leaderboard import BOARD, csv_safe
 from pipelines.evaluation.leaderboard import leaderboard as make_leaderboard
 from pipelines.evaluation.report import render
-from pipelines.evaluation.scores import oracle, popularity
+from pipelines.evaluation.scores import EVALUATOR_VERSION, oracle, popularity
 from pipelines.evaluation.standing import CREDIBLE, credibility
-from pipelines.hashing import digest_json, frame_hash
 from resources.dag import GoldStore, InputStore
+from resources.embedder import StaticEmbedder
+from resources.tokenizer import load_tokens
+
+BOARD_TABLES = ("leaderboard", "differences", "positions")
+ASKED = ("pools", "pool_gold", "transitions", "cohort", "popularity")
+PICTURES, PICTURE_BYTES = 4, 200_000
+"""How many plots the UI shows at most, and of which size: every materialisation stores them in the event log."""
 
 
 @dg.asset(
     partitions_def=EXPERIMENTS,
     deps=[any_of(units), any_of(popularity_table)],
-    check_specs=[
-        dg.AssetCheckSpec(name, asset="leaderboard", description=text, blocking=True, partitions_def=EXPERIMENTS)
-        for name, text in CREDIBLE.items()
-    ],
+    check_specs=checks.specs("leaderboard", EXPERIMENTS, CREDIBLE),
     group_name=GROUP,
-    kinds={"polars", "csv", "parquet"},
+    kinds={"polars", "parquet"},
     owners=["team:trailbench"],
 )
 def leaderboard(context: dg.AssetExecutionContext, store: InputStore, gold: GoldStore) -> Iterator[Result]:
     """Every method of an experiment on the same frozen units, with user-cluster intervals and paired differences."""
     given = GivenExperiment(store, gold, context.partition_key)
-    rows = pl.concat([given.units(), *_scoring_side(given)])
-    paired = differences(rows, given.seed)
-    board = make_leaderboard(rows, paired, given.seed)
-    failed = []
-    for name, (passed, severity, text) in credibility(board).items():
-        failed += [f"{name}: {text}"] if not passed and severity == "error" else []
-        level = dg.AssetCheckSeverity.ERROR if severity == "error" else dg.AssetCheckSeverity.WARN
-        yield dg.AssetCheckResult(check_name=name, passed=passed, severity=level, metadata={"observed": text})
-    if failed:
-        raise dg.Failure("the leaderboard is not credible: " + "; ".join(failed), allow_retries=False)
-    tables = {"leaderboard": board, "differences": paired, "positions": given.positions()}
-    given.results.write_tables(tables, {"leaderboard": csv_safe(board)})
-    main = board.filter(pl.col("group_kind") == "all").select("pool", "method", "recall", "recall_low", "recall_high")
-    yield dg.MaterializeResult(
-        metadata={
-            "units": rows.height,
-            "leaderboard": table_value(main),
-            "folder": dg.MetadataValue.path(str(given.results.folder)),
+    _refuse_unlike(given)
+
+    def make() -> Made:
+        rows = pl.concat([given.units(), *_scoring_side(given)])
+        paired = differences(rows, given.seed)
+        board = make_leaderboard(rows, paired, given.seed)
+        tables = {"leaderboard": board, "differences": paired, "positions": given.positions()}
+        return Made(tables, companions={"units": rows}, findings={"leaderboard": credibility(board)})
+
+    yield from publish(
+        context,
+        {"gold": gold.catalog},
+        BOARD_TABLES,
+        inputs={
+            "arms": given.contents(),
+            **{table: given.content(table) for table in ASKED},
+            "users": list(given.users),
+            "seed": given.seed,
         },
-        data_version=dg.DataVersion(digest_json({name: frame_hash(frame) for name, frame in tables.items()})),
+        code=tuple(f"pipelines.evaluation.{name}" for name in ("leaderboard", "differences", "scores", "standing")),
+        make=make,
+        show=_shown,
     )
 
 
-@dg.asset(partitions_def=EXPERIMENTS, deps=[leaderboard], group_name=GROUP, kinds={"html"}, owners=["team:trailbench"])
+OWNERS.update(dict.fromkeys(BOARD_TABLES, leaderboard))
+
+
+@dg.asset(
+    partitions_def=EXPERIMENTS,
+    deps=[leaderboard],
+    group_name=GROUP,
+    kinds={"html", "csv", "parquet"},
+    owners=["team:trailbench"],
+)
 def report(context: dg.AssetExecutionContext, store: InputStore, gold: GoldStore) -> dg.MaterializeResult:  # type: ignore[type-arg]
-    """One self-contained page: leaderboard, differences, funnel, subgroups, provenance."""
+    """One self-contained page: leaderboard, differences, funnel, subgroups, provenance; the tables beside it."""
     given = GivenExperiment(store, gold, context.partition_key)
-    tables = {**given.results.read_tables(), "funnel": given.table("funnel")}
-    page = given.results.write_text("report.html", render(tables, given.card(), _provenance(given)))
-    return dg.MaterializeResult(metadata={"report": dg.MetadataValue.path(str(page)), "bytes": page.stat().st_size})
+    tables = {table: given.board(table) for table in BOARD_TABLES}
+    given.results.write_tables(tables, {table: csv_safe(rows) for table, rows in tables.items()})
+    page = render({**tables, "funnel": given.table("funnel")}, given.card(), _provenance(given))
+    file = given.results.write_text("report.html", page)
+    return dg.MaterializeResult(
+        metadata={
+            "report": dg.MetadataValue.path(str(file)),
+            "folder": dg.MetadataValue.path(str(given.results.folder)),
+            "bytes": file.stat().st_size,
+        }
+    )
+
+
+def _refuse_unlike(given: GivenExperiment) -> None:
+    """Rows of one board (reader and budget) were made alike in all but the method, or nothing is ranked."""
+    boards: dict[tuple[str, int], dict[str, dict[str, object]]] = {}
+    try:
+        stated = given.provenance()
+        for spec in given.bound.arms:
+            boards.setdefault((spec.arm.reader, spec.arm.budget), {})[spec.arm.key] = stated[spec.arm.key]
+        for board in boards.values():
+            check_comparable(board)
+    except UnlikeRuns as error:
+        raise dg.Failure(f"not ranked: {error}", allow_retries=False) from error
 
 
 def _scoring_side(given: GivenExperiment) -> list[pl.DataFrame]:
@@ -74,8 +115,23 @@ def _scoring_side(given: GivenExperiment) -> list[pl.DataFrame]:
     return [oracle(roles, users), popularity(asked, roles, steps, given.table("popularity"), users)]
 
 
+def _shown(tables: Mapping[str, pl.LazyFrame]) -> dict[str, Any]:
+    """The main rows, and recall by method as pictures."""
+    board = tables["leaderboard"].filter(pl.col("group_kind") == "all").collect()
+    columns = (*BOARD, "pool", "rank", "method", "recall", "recall_low", "recall_high", "chance", "flags")
+    shown: dict[str, Any] = {"leaderboard": table_value(board.select(columns))}
+    for reader, budget, pool in board.select(*BOARD, "pool").unique(maintain_order=True).head(PICTURES).iter_rows():
+        picture = b64encode(plots.picture(plots.recall(board, reader, budget, pool))).decode()
+        if len(picture) <= PICTURE_BYTES:
+            title = f"recall, {pool}, {reader}, {budget} tokens"
+            shown[title] = dg.MetadataValue.md(f"![{title}](data:image/png;base64,{picture})")
+    return shown
+
+
 def _provenance(given: GivenExperiment) -> Mapping[str, Any]:
     experiment = given.bound.experiment
+    stated = given.provenance()
+    own = ("method", "version", "wall", "reader", "prompt", "budget")
     return {
         "release": given.bound.release,
         "content hash": given.manifest()["content_hash"],
@@ -84,5 +140,12 @@ def _provenance(given: GivenExperiment) -> Mapping[str, Any]:
         "readers": ", ".join(experiment.readers),
         "budgets": ", ".join(map(str, experiment.budgets)),
         "seed": experiment.seed,
-        "arms": {spec.arm.key: {"fingerprint": spec.arm.fingerprint} for spec in given.bound.arms},
+        "evaluator": EVALUATOR_VERSION,
+        "token counter": load_tokens().sha256,
+        "embedder": StaticEmbedder().fingerprint,
+        "versions": {name: version(name) for name in ("trailbench", "polars")},
+        "arms": {
+            spec.arm.key: {"fingerprint": spec.arm.fingerprint, **{key: stated[spec.arm.key][key] for key in own}}
+            for spec in given.bound.arms
+        },
     }

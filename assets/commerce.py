@@ -54,9 +54,7 @@ def events(context: dg.AssetExecutionContext, store: InputStore) -> Iterator[Res
             "warnings": list(read.warnings),
             "capabilities": asdict(read.capabilities),
         }
-        return Made(
-            {"events": read.events, "rejects": read.rejects}, extra=facts, metadata=read.counts, counts=read.counts
-        )
+        return Made({"events": read.events, "rejects": read.rejects}, extra=facts, counts=read.counts)
 
     yield from publish(
         context,

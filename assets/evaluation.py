@@ -13,7 +13,7 @@ from assets.publishing import Made, Result, publish
 from expectations import checks
 from pipelines.evaluation.readers.embedding import EmbeddingReader
 from pipelines.evaluation.readers.lexical import LexicalReader
-from pipelines.evaluation.scores import score
+from pipelines.evaluation.scores import EVALUATOR_VERSION, score
 from pipelines.memory.replay import replay
 from pipelines.memory.timeline import histories
 from resources.dag import GoldStore, InputStore
@@ -44,6 +44,13 @@ def readouts(context: dg.AssetExecutionContext, store: InputStore) -> Iterator[R
     with ExitStack() as stack:
         method = stack.enter_context(open_method(given.arm.method, hidden=store.hidden))
         config = method.config_model(**given.arm.config)
+        stated = {
+            "method": method.fingerprint(config),
+            "version": method.version,
+            "wall": method.wall,
+            "budget": given.arm.budget,
+            "tokens": load_tokens().sha256,
+        }
         read = {name: given.histories_table(name, method.stream) for name in ("visits", "batches", "transitions")}
 
         def make() -> Made:
@@ -51,18 +58,16 @@ def readouts(context: dg.AssetExecutionContext, store: InputStore) -> Iterator[R
             made = replay(
                 method, config, streams, given.arm.budget, load_tokens(), users=given.own_users, seed=given.spec.seed
             )
-            return Made({"readouts": made}, extra={"wall": method.wall})
+            return Made({"readouts": made}, extra=stated)
 
         yield from publish(
             context,
             {"store": store.catalog},
             ["readouts"],
             inputs={
-                "method": method.fingerprint(config),
-                "budget": given.arm.budget,
+                **stated,
                 "users": list(given.own_users),
                 "seed": given.spec.seed,
-                "tokens": load_tokens().sha256,
                 **{name: given.histories_content(name, method.stream) for name in (*read, "taxonomy")},
             },
             code=("pipelines.memory",),
@@ -84,11 +89,13 @@ def readings(context: dg.AssetExecutionContext, store: InputStore) -> Iterator[R
     """What the arm's reader chooses from every pool, given the readout and nothing else."""
     given = GivenArm(store, {"store": store.catalog}, axes_of(context))
     reader = READERS[given.arm.reader]()
+    # These readers have no prompt; one that has states its hash.
+    stated = {"reader": reader.fingerprint, "prompt": ""}
 
     def make() -> Made:
         asked = given.sampled("pools").collect()
         made = reader.read(given["readouts"], asked, given["taxonomy"])
-        return Made({"readings": made}, companions={"pools": asked})
+        return Made({"readings": made}, extra=stated, companions={"pools": asked})
 
     yield from publish(
         context,
@@ -97,7 +104,7 @@ def readings(context: dg.AssetExecutionContext, store: InputStore) -> Iterator[R
         inputs={
             **{name: given.content(name) for name in ("readouts", "pools", "taxonomy")},
             "users": list(given.own_users),
-            "reader": [reader.name, reader.version, reader.fingerprint],
+            **stated,
         },
         code=("pipelines.evaluation.readers",),
         settings=given.settings,
@@ -116,6 +123,7 @@ def readings(context: dg.AssetExecutionContext, store: InputStore) -> Iterator[R
 def units(context: dg.AssetExecutionContext, store: InputStore, gold: GoldStore) -> Iterator[Result]:
     """Every reading held against the gold; a pool that was not read is a miss, never left out."""
     given = GivenArm(store, {"store": store.catalog, "gold": gold.catalog}, axes_of(context))
+    stated = {"evaluator": EVALUATOR_VERSION}
 
     def make() -> Made:
         roles = given.sampled("pool_gold").collect()
@@ -128,7 +136,7 @@ def units(context: dg.AssetExecutionContext, store: InputStore, gold: GoldStore)
             reader=given.arm.reader,
             budget=given.arm.budget,
         )
-        return Made({"units": made}, companions={"pool_gold": roles})
+        return Made({"units": made}, extra=stated, companions={"pool_gold": roles})
 
     yield from publish(
         context,
@@ -136,6 +144,7 @@ def units(context: dg.AssetExecutionContext, store: InputStore, gold: GoldStore)
         ["units"],
         inputs={
             **{name: given.content(name) for name in ("readings", "readouts", "pool_gold", "cohort")},
+            **stated,
             "arm": [given.arm.label, given.arm.reader, given.arm.budget],
             "users": list(given.own_users),
         },

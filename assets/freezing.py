@@ -49,8 +49,7 @@ def funnel(given: Given) -> Made:
         merge_step(events_in, merged),
         *release_steps(events=events, **tables, settings=given.settings),
     ]
-    made = make_funnel(steps)
-    return Made({"funnel": made.sort(TABLES["funnel"].sort_by)}, metadata={"funnel": table_value(made)})
+    return Made({"funnel": make_funnel(steps)})
 
 
 def release_entries(given: Given) -> dict[str, TableEntry]:
@@ -79,6 +78,19 @@ def _card(given: Given, name: str) -> dict[str, Any]:
         ),
         warnings=sorted({warning for drop in drops for warning in drop["warnings"]}),
     )
+
+
+def _shown(manifest: dict[str, Any], card: dict[str, Any]) -> dict[str, Any]:
+    """What the UI shows of a release: names, what it cannot support, statistics beside the paper's, rows."""
+    found = [{key: "" if value is None else str(value) for key, value in row.items()} for row in card["statistics"]]
+    return {
+        "release": manifest["release"],
+        "content_hash": manifest["content_hash"],
+        "refusals": dg.MetadataValue.json(card["refusals"]),
+        "warnings": dg.MetadataValue.json(card["warnings"]),
+        "statistics": table_value(pl.DataFrame(found)),
+        **{f"{table} rows": entry["rows"] for table, entry in manifest["tables"].items()},
+    }
 
 
 RELEASE_TABLES = (
@@ -113,9 +125,9 @@ def release(context: dg.AssetExecutionContext, store: InputStore, gold: GoldStor
     if failed:
         raise dg.Failure(f"the release is not frozen: {', '.join(failed)}", allow_retries=False)
     lineage = {"key": context.partition_key, "specification": given.spec.document(), "shards": len(store.shards)}
-    freeze_release(store.catalog.store, context.partition_key, manifest, _card(given, manifest["release"]), lineage)
-    rows = {f"{table} rows": entry["rows"] for table, entry in manifest["tables"].items()}
+    card = _card(given, manifest["release"])
+    freeze_release(store.catalog.store, context.partition_key, manifest, card, lineage)
     yield dg.MaterializeResult(
-        metadata={"release": manifest["release"], "content_hash": manifest["content_hash"], **rows},
+        metadata={**_shown(manifest, card), "funnel": table_value(given["funnel"])},
         data_version=dg.DataVersion(manifest["content_hash"]),
     )

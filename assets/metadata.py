@@ -13,6 +13,8 @@ from resources.catalog import Catalog
 from resources.store import Published
 
 SAMPLE_ROWS = 8
+WHOLE_ROWS = 40
+"""A table of at most so many rows is shown whole."""
 
 
 def column_schema(table: str) -> dg.TableSchema:
@@ -43,11 +45,16 @@ def table_metadata(
         "fingerprint": fingerprint,
         "content": digest_json([content(one) for one in published.values()]),
     }
+    metadata |= published[first].extra.get("counts", {})
     metadata |= {f"{table} rows": one.rows for table, one in published.items()}
     files = [(table, one.bytes, walls[table].store.location(one)) for table, one in published.items()]
     metadata["files"] = table_value(pl.DataFrame(files, schema=["table", "bytes", "file"], orient="row"))
     for table, one in published.items():
-        metadata[f"{table} sample"] = table_value(walls[table].scan_published([one]).head(SAMPLE_ROWS))
+        rows = walls[table].scan_published([one])
+        if one.rows <= WHOLE_ROWS:
+            metadata[f"{table} table"] = table_value(rows)
+        else:
+            metadata[f"{table} sample"] = table_value(rows.head(SAMPLE_ROWS))
     return metadata
 
 

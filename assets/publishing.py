@@ -27,15 +27,16 @@ Frame = pl.DataFrame | pl.LazyFrame
 class Made:
     """What an asset computed.
 
-    `frames` by table; `extra` is written into the sidecars; `metadata` is shown in the
-    UI; `companions` are further frames, and `counts` numbers, that the audit compares with.
+    `frames` by table; `extra` is written into the sidecars; `companions` are further
+    frames, and `counts` numbers, that the audit compares with; `findings` are those of
+    the asset's own checks, by table.
     """
 
     frames: Mapping[str, Frame]
     extra: Mapping[str, Any] = field(default_factory=dict)
-    metadata: Mapping[str, Any] = field(default_factory=dict)
     companions: Mapping[str, Frame] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
+    findings: Mapping[str, Sequence[Finding]] = field(default_factory=dict)
 
 
 Result = dg.AssetCheckResult | dg.MaterializeResult  # type: ignore[type-arg]
@@ -48,15 +49,18 @@ def publish(
     *,
     inputs: Mapping[str, Any],
     code: Sequence[str],
-    settings: CommerceSettings,
     make: Callable[[], Made],
+    settings: CommerceSettings | None = None,
+    show: Callable[[Mapping[str, pl.LazyFrame]], Mapping[str, Any]] | None = None,
 ) -> Iterator[Result]:
     """Publish `tables` (the asset's own table first) for the partition in execution.
 
     `catalogs` maps a wall (`store`, `gold`) to its catalog; a table of a wall that the
     asset was not given raises `KeyError`. The fingerprint is made of `inputs`, the text
     of the modules `code` and the schema; content published under it before is reused.
-    An error-level finding fails the run before anything is materialised.
+    An error-level finding fails the run before anything is materialised. `settings` are
+    the thresholds that audits judge by; `show` says what the UI shows of the published
+    tables beyond what it shows of every table.
     """
     walls = {table: catalogs[TABLES[table].wall] for table in tables}
     fingerprint = digest_json(
@@ -64,12 +68,11 @@ def publish(
     )
     found = {table: walls[table].find(table, fingerprint) for table in tables}
     published = {table: one for table, one in found.items() if one}
-    metadata: Mapping[str, Any] = {}
     if reused := len(published) == len(tables):
         findings = [Finding(**outcome) for one in published.values() for outcome in one.extra["findings"]]
     else:
         made = make()
-        metadata, findings = made.metadata, []
+        findings = []
         frames = {name: frame.lazy() for name, frame in {**made.companions, **made.frames}.items()}
         for table in tables:
             try:
@@ -80,8 +83,9 @@ def publish(
     yield from checks.results(findings)
     for table in tables:
         walls[table].point(table, axes_of(context), fingerprint)
+    shown = show({table: walls[table].scan_published([one]) for table, one in published.items()}) if show else {}
     yield dg.MaterializeResult(
-        metadata={**table_metadata(published, walls, reused, fingerprint), **metadata},
+        metadata={**table_metadata(published, walls, reused, fingerprint), **shown},
         data_version=dg.DataVersion(digest_json([content(one) for one in published.values()])),
     )
 
@@ -92,7 +96,7 @@ def _put(
     fingerprint: str,
     made: Made,
     frames: Mapping[str, pl.LazyFrame],
-    settings: CommerceSettings,
+    settings: CommerceSettings | None,
     findings: list[Finding],
 ) -> Published:
     companions = {name: frame for name, frame in frames.items() if name != table}
@@ -101,6 +105,7 @@ def _put(
 
     def audit(scan: pl.LazyFrame) -> Sequence[Finding]:
         own.extend(_of_table(table, finding) for finding in judge(scan))
+        own.extend(made.findings.get(table, ()))
         findings.extend(own)
         return own
 

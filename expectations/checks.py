@@ -1,6 +1,6 @@
 """Findings as Dagster asset checks: `sound` (the suite) and `consistent` (the invariants) of every table."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import dagster as dg
 import polars as pl
@@ -16,24 +16,27 @@ _DESCRIPTIONS = {
 }
 
 
-def specs(asset: AssetName, partitions_def: dg.PartitionsDefinition | None = None) -> list[dg.AssetCheckSpec]:
-    """The two checks of an asset, on its own partitions; both are blocking."""
+def specs(
+    asset: AssetName, partitions_def: dg.PartitionsDefinition | None = None, more: Mapping[str, str] | None = None
+) -> list[dg.AssetCheckSpec]:
+    """The two checks of an asset and `more` (name → description), on its own partitions; all are blocking."""
     return [
         dg.AssetCheckSpec(name, asset=asset, description=text, blocking=True, partitions_def=partitions_def)
-        for name, text in _DESCRIPTIONS.items()
+        for name, text in {**_DESCRIPTIONS, **(more or {})}.items()
     ]
 
 
 def results(findings: Sequence[Finding], asset: AssetName | None = None) -> Iterator[dg.AssetCheckResult]:
     """One result a check; to be yielded before the asset materialises or raises.
 
+    A finding belongs to the check that its name begins with, up to the first `/`.
     A failed warning fails its check at severity WARN, which blocks nothing; an
     `info` finding never fails it. Metadata: how many expectations were evaluated
     and failed, all outcomes as a table, and the failing rows of each failed one.
     """
     key = None if asset is None else dg.AssetKey.from_coercible(asset)
-    for check in _DESCRIPTIONS:
-        yield _result(check, [finding for finding in findings if finding.name.startswith(f"{check}/")], key)
+    for check in dict.fromkeys((*_DESCRIPTIONS, *map(_check_of, findings))):
+        yield _result(check, [finding for finding in findings if _check_of(finding) == check], key)
 
 
 def failure(findings: Sequence[Finding]) -> dg.Failure:
@@ -73,6 +76,10 @@ def _result(check: str, findings: Sequence[Finding], key: dg.AssetKey | None) ->
         description="; ".join(str(finding) for finding in failed if finding.severity != "info") or None,
         metadata=metadata,
     )
+
+
+def _check_of(finding: Finding) -> str:
+    return finding.name.partition("/")[0]
 
 
 def _outcome(finding: Finding) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 
 from pipelines.findings import Severity
-from pipelines.schema import FAMILIARITIES, TABLES
+from pipelines.schema import FAMILIARITIES, READING_STATUSES, STATUSES, TABLES
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class Mean:
 
 Expectation = Columns | Rows | NotNull | Between | InSet | Length | AtLeast | Unique | Mean
 
-_READING_STATUSES = ("ok", "short", "over", "invalid", "failed")
+_SHARES = ("expected_recall", "chance", "missed", "average_precision", "coverage", "bound_low", "bound_high")
 _PLAUSIBLE = (datetime(1990, 1, 1, tzinfo=UTC), datetime(2040, 1, 1, tzinfo=UTC))
 
 OWN: dict[str, tuple[Expectation, ...]] = {
@@ -151,9 +151,9 @@ OWN: dict[str, tuple[Expectation, ...]] = {
     "pool_gold": (Length("l2", 1), Unique(("user_id", "transition_index", "pool", "l1", "l2"))),
     "pool_counts": (Mean("n_short", 0, 5),),
     "readouts": (Length("state_hash", 1),),
-    "readings": (InSet("status", _READING_STATUSES),),
+    "readings": (InSet("status", READING_STATUSES),),
     "units": (
-        InSet("status", (*_READING_STATUSES, "missing")),
+        InSet("status", STATUSES),
         Length("method", 1),
         Length("reader", 1),
         Between("budget", 0),
@@ -168,7 +168,51 @@ OWN: dict[str, tuple[Expectation, ...]] = {
         AtLeast("n_candidates", "n_positives"),
         AtLeast("n_candidates", "n_eligible"),
     ),
-    "funnel": (Length("step", 1), Length("unit", 1), Between("n", 0)),
+    "leaderboard": (
+        Length("reader", 1),
+        Length("group", 1),
+        Length("method", 1),
+        Between("budget", 0),
+        Between("rank", 1),
+        Between("band", 1),
+        *(
+            Between(share, 0.0, 1.0)
+            for name in ("recall", "user_recall", "exposure")
+            for share in (name, f"{name}_low", f"{name}_high")
+        ),
+        *(Between(name, 0.0, 1.0) for name in _SHARES),
+        Between("adjusted_recall", None, 1.0),
+        Between("exposure_units", 0),
+        Between("tokens", 0.0),
+        *(AtLeast(f"{name}_high", f"{name}_low") for name in ("recall", "user_recall", "exposure", "bound")),
+        AtLeast("n_units", "n_users"),
+        AtLeast("n_units", "exposure_units"),
+        AtLeast("n_positives", "n_units"),
+        AtLeast("n_positives", "n_hit"),
+    ),
+    "differences": (
+        Length("reader", 1),
+        Length("method", 1),
+        Length("other", 1),
+        Between("budget", 0),
+        *(Between(name, -1.0, 1.0) for name in ("difference", "low", "high")),
+        Between("p", 0.0, 1.0),
+        Between("p_holm", 0.0, 1.0),
+        AtLeast("p_holm", "p"),
+        AtLeast("high", "low"),
+        AtLeast("n_units", "n_users"),
+    ),
+    "positions": (
+        Length("method", 1),
+        Length("reader", 1),
+        Between("budget", 0),
+        Between("n_shown", 1),
+        AtLeast("n_shown", "n_chosen"),
+        AtLeast("n_shown", "n_positives"),
+        AtLeast("n_chosen", "n_hit"),
+        AtLeast("n_positives", "n_hit"),
+    ),
+    "funnel": (Length("step", 1), Length("unit", 1), Between("n", 0), Unique(("place",))),
 }
 """What a table promises beyond what the registry says."""
 
@@ -195,7 +239,9 @@ def suite(table: str, expected_rows: int | None = None) -> tuple[Expectation, ..
 
 def _counts(name: str, dtype: pl.DataType) -> bool:
     counted = (
-        name.startswith(("n_", "hit_", "tokens")) or name.endswith("_index") or name in ("position", "first_visit")
+        name.startswith(("n_", "hit_", "tokens"))
+        or name.endswith("_index")
+        or name in ("place", "position", "first_visit")
     )
     return dtype.is_integer() and counted
 

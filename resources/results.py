@@ -24,10 +24,6 @@ class Results:
             part.replace(self.folder / f"{name}.parquet")
             self.write_text(f"{name}.csv", for_people.get(name, frame).write_csv())
 
-    def read_tables(self) -> dict[str, pl.DataFrame]:
-        """Every table written here, by name."""
-        return {path.stem: pl.read_parquet(path) for path in sorted(self.folder.glob("*.parquet"))}
-
     def write_text(self, name: str, text: str) -> Path:
         """Write a text file and return its path."""
         write_atomic(self.folder / name, text)

@@ -10,10 +10,11 @@ import polars as pl
 from assets.board_inputs import GivenExperiment
 from assets.evaluation import READERS
 from pipelines.evaluation.experiment import DEMO, Experiment, parse, sample_users
+from pipelines.memory.registry import builtin_methods
 from resources.dag import GoldStore, InputStore
 from resources.experiment_spec import BoundExperiment, bind, save_experiment
 from resources.home import Home
-from resources.plugin_process import builtin_methods, plugin_entries
+from resources.plugin_process import plugin_entries
 from trailbench.console import Steps
 from trailbench.exporting import ExportError, release_key
 from trailbench.running import dagster_instance
@@ -57,7 +58,9 @@ def bind_to_release(home: Home, experiment: Experiment, release: str) -> BoundEx
     if users.is_empty():
         why = "; ".join(card["refusals"].values()) or "no user has an outcome to ask for"
         raise ExportError(f"release {name} has no pool to read: {why}")
-    return bind(experiment, name, key, sample_users(users, experiment).to_list())
+    sample = sample_users(users, experiment).to_list()
+    readers = {reader: READERS[reader]().fingerprint for reader in experiment.readers}
+    return bind(experiment, name, key, sample, readers, InputStore().hidden)
 
 
 def _known(what: str, asked: Iterable[str], there_are: Iterable[str]) -> None:
@@ -84,8 +87,6 @@ def run_experiment(instance: dg.DagsterInstance, home: Home, bound: BoundExperim
 
 def summary(home: Home, bound: BoundExperiment) -> dict[str, Any]:
     """What an evaluation did: readings (of methods that read something), their statuses, model calls, the report."""
-    from pipelines.memory.registry import builtin_methods
-
     nothing = [name for name, spec in builtin_methods().items() if spec.reads_nothing]
     given = GivenExperiment(InputStore(), GoldStore(), bound.key)
     units = given.units().filter(~pl.col("method").is_in(nothing))
@@ -104,7 +105,7 @@ def summary(home: Home, bound: BoundExperiment) -> dict[str, Any]:
 
 def board_of(home: Home, bound: BoundExperiment) -> pl.DataFrame:
     """The leaderboard over all units, as people read it."""
-    board = GivenExperiment(InputStore(), GoldStore(), bound.key).results.read_tables()["leaderboard"]
+    board = GivenExperiment(InputStore(), GoldStore(), bound.key).board("leaderboard")
     whole = board.filter(pl.col("group_kind") == "all")
     columns = ("reader", "pool", "method", "kind", "recall", "recall_low", "recall_high", "user_recall", "exposure")
     return whole.select(*columns, "chance", "tokens", "n_units", "flags")

@@ -7,7 +7,7 @@ was not given is reported as not checked (`info`), never passed over.
 
 from collections.abc import Callable
 
-from expectations.invariants import asked, catalogue, labels, logs, readings, trajectories
+from expectations.invariants import asked, boards, catalogue, labels, logs, readings, trajectories
 from expectations.invariants.rules import Frames
 from pipelines.commerce.settings import CommerceSettings
 from pipelines.findings import Finding
@@ -32,6 +32,9 @@ INVARIANTS: dict[str, Invariant] = {
     "readouts": readings.readouts,
     "readings": readings.readings,
     "units": readings.units,
+    "leaderboard": boards.leaderboard,
+    "differences": boards.differences,
+    "positions": boards.positions,
     "funnel": readings.funnel,
 }
 """The invariants of every table of the registry."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from expectations.invariants.labels import PER_POOL, PER_TRANSITION
-from expectations.invariants.rules import Frames, among, lacking, never, no_rows, not_checked, ordered
+from expectations.invariants.rules import Frames, among, lacking, never, no_rows, not_checked, ordered, starts
 from pipelines.commerce.settings import CommerceSettings
 from pipelines.findings import Finding
 from pipelines.schema import FAMILIARITIES
@@ -104,11 +104,17 @@ def units(frames: Frames, settings: CommerceSettings) -> list[Finding]:
 
 
 def funnel(frames: Frames, settings: CommerceSettings) -> list[Finding]:
-    """Each step and unit says once what stayed."""
+    """Rows are numbered; each step and unit says first, and once, what stayed."""
     frame = frames["funnel"]
     kept = frame.group_by("step", "unit").agg((pl.col("reason") == "").sum().alias("kept_rows"))
     return [
         ordered("funnel", frame),
+        never(
+            "steps",
+            "rows count from 0 without a gap, and what left follows what stayed",
+            frame,
+            (pl.col("place") != pl.int_range(pl.len())) | (starts("step", "unit") & (pl.col("reason") != "")),
+        ),
         no_rows("one_kept", "each step and unit has one row of those kept", kept.filter(pl.col("kept_rows") != 1)),
     ]
 

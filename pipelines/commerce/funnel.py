@@ -25,7 +25,7 @@ class Step:
 
 
 def funnel(steps: Iterable[Step]) -> pl.DataFrame:
-    """Table `funnel`: a row of those kept (empty reason) and one a reason with at least one unit.
+    """Table `funnel`, step by step: a row of those kept (empty reason) and one a reason with at least one unit.
 
     Raises `FunnelError` naming the step where in ≠ kept + dropped.
     """
@@ -39,7 +39,7 @@ def funnel(steps: Iterable[Step]) -> pl.DataFrame:
             )
         rows.append((step.step, step.unit, "", step.kept))
         rows += [(step.step, step.unit, reason, n) for reason, n in sorted(step.dropped.items()) if n]
-    return pl.DataFrame(rows, schema=table.schema, orient="row")
+    return pl.DataFrame([(place, *row) for place, row in enumerate(rows)], schema=table.schema, orient="row")
 
 
 def read_step(rows_in: int, events: int, duplicates_within: int, rejects: Mapping[str, int]) -> Step:

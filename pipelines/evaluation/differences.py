@@ -9,28 +9,13 @@ from pipelines.evaluation import intervals
 from pipelines.evaluation.leaderboard import DECIMALS, boards
 from pipelines.evaluation.readers import UNIT
 from pipelines.evaluation.scores import CHANCE, ORACLE
+from pipelines.schema import TABLES, conform
 
 ALPHA = 0.05
-SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
-    "reader": pl.String,
-    "budget": pl.Int32,
-    "pool": pl.String,
-    "method": pl.String,
-    "other": pl.String,
-    "n_units": pl.Int64,
-    "n_users": pl.Int64,
-    "difference": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "p": pl.Float64,
-    "p_holm": pl.Float64,
-    "separable": pl.Boolean,
-}
-"""Columns of `differences`."""
 
 
 def differences(units: pl.DataFrame, seed: int = 0) -> pl.DataFrame:
-    """Every pair of methods of every board and pool: micro recall of `method` − that of `other`.
+    """Table `differences`, every pair of methods of every board and pool: micro recall of `method` − that of `other`.
 
     The interval is the user-cluster bootstrap's; p is of sign flips of the
     users' differences in hits; Holm over all pairs of the board and pool;
@@ -42,9 +27,9 @@ def differences(units: pl.DataFrame, seed: int = 0) -> pl.DataFrame:
         for key, board in boards(units)
         for pool, part in _contenders(board).partition_by("pool", as_dict=True, maintain_order=True).items()
     ]
-    return pl.concat([pl.DataFrame(schema=SCHEMA), *tables]).with_columns(
-        pl.col(pl.Float64).fill_nan(None).round(DECIMALS)
-    )
+    rows = pl.concat([TABLES["differences"].empty(), *tables])
+    published = rows.with_columns(pl.col(pl.Float64).fill_nan(None).round(DECIMALS))
+    return conform(published.lazy(), "differences").collect()
 
 
 def _contenders(board: pl.DataFrame) -> pl.DataFrame:
@@ -55,7 +40,7 @@ def _table(key: tuple[str, int], pool: tuple[object, ...], part: pl.DataFrame, s
     methods = part["method"].unique().sort().to_list()
     pairs = list(combinations(range(len(methods)), 2))
     if not pairs:
-        return pl.DataFrame(schema=SCHEMA)
+        return TABLES["differences"].empty()
     hits, positives, n_units, n_users = _paired(part, methods, pairs)
     means, _ = intervals.bootstrap(hits, positives, seed)
     p = np.where(n_users > 1, intervals.sign_flip_p(hits, seed), np.nan)
@@ -76,7 +61,7 @@ def _table(key: tuple[str, int], pool: tuple[object, ...], part: pl.DataFrame, s
             "p_holm": p_holm,
             "separable": p_holm < ALPHA,
         },
-        schema=SCHEMA,
+        schema=TABLES["differences"].schema,
     )
 
 

@@ -5,7 +5,7 @@ that share a memory, or a readout, carry the same fingerprint for it.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Annotated, Any, Literal
@@ -50,14 +50,15 @@ class Experiment(BaseModel):
             values = getattr(self, what)
             if len(set(values)) < len(values):
                 raise ValueError(f"{what} holds a value twice")
-        labels = [label for label, *_ in self._configured()]
+        labels = [label for label, *_ in self.configured()]
         if twice := sorted({label for label in labels if labels.count(label) > 1}):
             raise ValueError(f"methods: two configurations read the same: {', '.join(twice)}")
         if empty := sorted(name for name, configs in self.methods.items() if not configs):
             raise ValueError(f"methods: {', '.join(empty)} has no configuration; write [{{}}] for its defaults")
         return self
 
-    def _configured(self) -> Iterator[tuple[str, str, dict[str, Value]]]:
+    def configured(self) -> Iterator[tuple[str, str, dict[str, Value]]]:
+        """Label, method and configuration of every memory, in the order of the file."""
         for name, configs in self.methods.items():
             for config in configs:
                 yield _label(name, config), name, config
@@ -80,25 +81,23 @@ class Arm:
     reader: str
     budget: int
     memory: str
-    """Fingerprint of the memory: release, method, configuration, users, seed."""
+    """Fingerprint of the memory: release, method with its version and configuration, users, seed."""
     readout: str
     """Fingerprint of the readouts: memory and budget."""
     fingerprint: str
-    """Fingerprint of the readings: readouts and the reader's name."""
+    """Fingerprint of the readings: readouts and reader."""
 
 
-def arms(experiment: Experiment, release: str) -> list[Arm]:
-    """Every arm of an experiment on a release (its content hash), in the order of the file."""
+def arms(experiment: Experiment, release: str, methods: Mapping[str, str], readers: Mapping[str, str]) -> list[Arm]:
+    """Every arm of an experiment on a release (its content hash), in the order of the file.
+
+    `methods` are the fingerprints of the methods by label (`MethodSpec.fingerprint` of
+    each configuration), `readers` those of the readers by name.
+    """
     out = []
-    for label, method, config in experiment._configured():
+    for label, method, config in experiment.configured():
         memory = digest_json(
-            {
-                "release": release,
-                "method": method,
-                "config": config,
-                "users": experiment.users,
-                "seed": experiment.seed,
-            }
+            {"release": release, "method": methods[label], "users": experiment.users, "seed": experiment.seed}
         )
         for budget in experiment.budgets:
             readout = digest_json({"memory": memory, "budget": budget})
@@ -115,7 +114,7 @@ def arms(experiment: Experiment, release: str) -> list[Arm]:
                         budget=budget,
                         memory=memory,
                         readout=readout,
-                        fingerprint=digest_json({"readout": readout, "reader": reader}),
+                        fingerprint=digest_json({"readout": readout, "reader": readers[reader]}),
                     )
                 )
     return out

@@ -12,58 +12,25 @@ import polars as pl
 from pipelines.evaluation import intervals
 from pipelines.evaluation.groups import FIXED_GROUPS, activity_groups, valid_for_all
 from pipelines.evaluation.readers import UNIT
-from pipelines.evaluation.scores import ANSWERED, CHANCE, GROUPS, SCORING_SIDE, STATUSES
-from pipelines.schema import POOLS
+from pipelines.evaluation.scores import ANSWERED, CHANCE, GROUPS, SCORING_SIDE
+from pipelines.schema import STATUSES, TABLES, conform
 
 BOARD = ["reader", "budget"]
 EMPTY = "empty"
 SHUFFLED = "shuffled_user"
 CONTROLS = (EMPTY, "recent_k", SHUFFLED)
 DECIMALS = 9
-_GROUP = ["pool", "group_kind", "group"]
+_GROUP = ["pool", "group_kind", "place", "group"]
 _SUMS = ("positives", "hit", "expected", "exposed", "exposable", "ap", "ap_units", "chance", "units", "exposure_units")
 
-SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
-    "reader": pl.String,
-    "budget": pl.Int32,
-    "pool": pl.String,
-    "group_kind": pl.String,
-    "group": pl.String,
-    "method": pl.String,
-    "kind": pl.String,
-    "rank": pl.Int32,
-    "band": pl.Int32,
-    "recall": pl.Float64,
-    "recall_low": pl.Float64,
-    "recall_high": pl.Float64,
-    "user_recall": pl.Float64,
-    "user_recall_low": pl.Float64,
-    "user_recall_high": pl.Float64,
-    "expected_recall": pl.Float64,
-    "chance": pl.Float64,
-    "adjusted_recall": pl.Float64,
-    "missed": pl.Float64,
-    "exposure": pl.Float64,
-    "exposure_low": pl.Float64,
-    "exposure_high": pl.Float64,
-    "exposure_units": pl.Int64,
-    "average_precision": pl.Float64,
-    "coverage": pl.Float64,
-    "bound_low": pl.Float64,
-    "bound_high": pl.Float64,
-    "n_units": pl.Int64,
-    "n_users": pl.Int64,
-    "n_positives": pl.Int64,
-    "n_hit": pl.Float64,
-    **{f"n_{status}": pl.Int64 for status in STATUSES},
-    "tokens": pl.Float64,
-    "flags": pl.String,
-}
-"""Columns of `leaderboard`."""
+_ZEROS: dict[str, object] = dict.fromkeys(
+    ("exposure_units", "n_units", "n_users", "n_positives", "n_hit", *(f"n_{status}" for status in STATUSES)), 0
+)
+"""A group without users."""
 
 
 def leaderboard(units: pl.DataFrame, differences: pl.DataFrame, seed: int = 0) -> pl.DataFrame:
-    """One row a board, pool, group and method; columns `SCHEMA`, NaN never, null where undefined.
+    """Table `leaderboard`: one row a board, pool, group and method; NaN never, null where undefined.
 
     - `group_kind`: `all` (every frozen unit); `familiarity` (positives of one
       familiarity), `activity` and `activity_fixed` (see `groups`), the last
@@ -79,9 +46,10 @@ def leaderboard(units: pl.DataFrame, differences: pl.DataFrame, seed: int = 0) -
     if units.is_empty():
         raise ValueError("no units to rank: no pool of the frozen set belongs to the sampled users")
     rows = [row for key, frame in boards(units) for row in _board(key, frame, differences, seed)]
-    board = pl.DataFrame(rows, schema=SCHEMA, orient="row")
+    board = pl.DataFrame(rows, schema=TABLES["leaderboard"].schema, orient="row")
     # Twelfth digits may differ between matrix libraries; published ones do not.
-    return _flagged(board.with_columns(pl.col(pl.Float64).fill_nan(None).round(DECIMALS)))
+    flagged = _flagged(board.with_columns(pl.col(pl.Float64).fill_nan(None).round(DECIMALS)))
+    return conform(flagged.lazy(), "leaderboard").collect()
 
 
 def boards(units: pl.DataFrame) -> Iterator[tuple[tuple[str, int], pl.DataFrame]]:
@@ -138,22 +106,17 @@ def _board(
     key: tuple[str, int], units: pl.DataFrame, differences: pl.DataFrame, seed: int
 ) -> Iterator[tuple[object, ...]]:
     measured = _measured(units)
-    sums = measured.group_by(*_GROUP, "place", "method", "user_id", maintain_order=True).agg(
+    sums = measured.group_by(*_GROUP, "method", "user_id").agg(
         pl.col(*_SUMS, *STATUSES, "tokens", "answered_positives").sum(), pl.col("read").sum()
     )
-    kinds = {"all": 0, "familiarity": 1, "activity": 2, "activity_fixed": 3}
-    order = pl.col("group_kind").replace_strict(kinds, return_dtype=pl.Int32)
-    pool_order = pl.col("pool").replace_strict({pool: i for i, pool in enumerate(POOLS)}, return_dtype=pl.Int32)
-    parts = sums.sort(pool_order, order, "place", "group", "method", "user_id").partition_by(
-        _GROUP, as_dict=True, maintain_order=True
-    )
+    parts = sums.sort(*_GROUP, "method", "user_id").partition_by(_GROUP, as_dict=True, maintain_order=True)
     for group, part in parts.items():
         yield from _group_rows(key, group, part, differences, seed)
     for pool in units["pool"].unique().sort():
-        for kind, name, _ in FIXED_GROUPS.iter_rows():
-            if (pool, kind, name) not in parts:
-                for method in units["method"].unique().sort():
-                    yield _row(key, (pool, kind, name), method, {"n_units": 0, "n_users": 0, "n_positives": 0})
+        for kind, name, place in FIXED_GROUPS.iter_rows():
+            group = (pool, kind, place, name)
+            if group not in parts:
+                yield from (_row(key, group, method, _ZEROS) for method in units["method"].unique().sort())
 
 
 def _measured(units: pl.DataFrame) -> pl.DataFrame:
@@ -204,7 +167,7 @@ def _label(kind: str, group: str, place: int) -> list[pl.Expr]:
 
 
 def _group_rows(
-    key: tuple[str, int], group: tuple[str, str, str], part: pl.DataFrame, differences: pl.DataFrame, seed: int
+    key: tuple[str, int], group: tuple[str, str, int, str], part: pl.DataFrame, differences: pl.DataFrame, seed: int
 ) -> Iterator[tuple[object, ...]]:
     methods = part["method"].unique().sort().to_list()
     n_users = part["user_id"].n_unique()
@@ -253,7 +216,7 @@ def _group_rows(
 
 def _ranks(
     key: tuple[str, int],
-    group: tuple[str, str, str],
+    group: tuple[str, str, int, str],
     methods: list[str],
     recall: intervals.Vector,
     differences: pl.DataFrame,
@@ -277,12 +240,12 @@ def _ranks(
 
 
 def _row(
-    key: tuple[str, int], group: tuple[str, str, str], method: str, values: dict[str, object]
+    key: tuple[str, int], group: tuple[str, str, int, str], method: str, values: dict[str, object]
 ) -> tuple[object, ...]:
     kind = "scoring side" if method in SCORING_SIDE else "control" if method in CONTROLS else "method"
     named = dict(zip(BOARD, key, strict=True)) | dict(zip(_GROUP, group, strict=True))
     row = named | {"method": method, "kind": kind, "flags": ""} | values
-    return tuple(row.get(name) for name in SCHEMA)
+    return tuple(row.get(name) for name in TABLES["leaderboard"].columns)
 
 
 def _flagged(board: pl.DataFrame) -> pl.DataFrame:

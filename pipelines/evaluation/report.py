@@ -13,7 +13,7 @@ from markupsafe import Markup
 from pipelines.evaluation import plots
 from pipelines.evaluation.groups import HIGH_ACTIVITY, LOW_ACTIVITY
 from pipelines.evaluation.leaderboard import BOARD
-from pipelines.evaluation.scores import STATUSES
+from pipelines.schema import STATUSES
 
 PAPER_RECALL = {"remember": 0.612, "infer": 0.443}
 """BehaviorMem in the paper (arXiv:2610.34790): other data, other reader."""
@@ -31,9 +31,8 @@ _HIDDEN = re.compile(r"[\x80-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
 def render(tables: Mapping[str, pl.DataFrame], card: Mapping[str, Any], provenance: Mapping[str, Any]) -> str:
     """The page as text.
 
-    `tables` holds `leaderboard` (see `leaderboard.leaderboard`) and, each
-    optional, `differences`, `positions` (`scores.recall_by_position`) and
-    `funnel`; what is absent is said to be. `card` is the release card.
+    `tables` holds the table `leaderboard` and, each optional, `differences`,
+    `positions` and `funnel`; what is absent is said to be. `card` is the release card.
     `provenance` maps headings to a value, a mapping, or a mapping of mappings
     (one row each): hashes, versions, settings of the run.
     """

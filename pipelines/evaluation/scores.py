@@ -7,14 +7,12 @@ be used, counts 0 and is shown by its status, never left out.
 import polars as pl
 
 from pipelines.evaluation.readers import UNIT, readings_from_scores
-from pipelines.schema import FAMILIARITIES, POOL, TABLES, conform
+from pipelines.schema import FAMILIARITIES, POOL, STATUSES, TABLES, conform
 
 EVALUATOR_VERSION = "1"
 """Enters every comparison; raised when a number could come out differently."""
 
-ANSWERED = ("ok", "short", "over")
-UNANSWERED = ("invalid", "failed", "missing")
-STATUSES = (*ANSWERED, *UNANSWERED)
+ANSWERED, UNANSWERED = STATUSES[:3], STATUSES[3:]
 GROUPS = FAMILIARITIES[:-1]
 """Familiarity groups that pools ask for."""
 
@@ -109,33 +107,26 @@ def popularity(
 def recall_by_position(
     readings: pl.DataFrame, pool_gold: pl.DataFrame, *, method: str, reader: str, budget: int
 ) -> pl.DataFrame:
-    """How often candidates are chosen by their place in the pool; a reader without bias gives a flat line.
-
-    Columns: method, reader, budget, pool, position, n_shown (candidates there), n_chosen, n_positives, n_hit (positives
-    chosen). Counts add up over shards.
-    """
+    """Table `positions` of one arm; a reader without bias gives a flat line. Counts add up over shards."""
     units = _frozen(pool_gold)
     _refuse(readings, units)
     chosen = _chosen(_with_status(readings, units), units).with_columns(pl.lit(True).alias("chosen"))
     positive = pl.col("role") == "positive"
-    return (
+    counted = (
         pool_gold.join(chosen, on=_CANDIDATE, how="left")
         .with_columns(pl.col("chosen").fill_null(False))
         .group_by("pool", "position")
         .agg(
-            pl.len().cast(pl.Int64).alias("n_shown"),
-            pl.col("chosen").sum().cast(pl.Int64).alias("n_chosen"),
-            positive.sum().cast(pl.Int64).alias("n_positives"),
-            (positive & pl.col("chosen")).sum().cast(pl.Int64).alias("n_hit"),
-        )
-        .sort("pool", "position")
-        .select(
-            pl.lit(method).alias("method"),
-            pl.lit(reader).alias("reader"),
-            pl.lit(budget, dtype=pl.Int32).alias("budget"),
-            pl.all(),
+            pl.len().alias("n_shown"),
+            pl.col("chosen").sum().alias("n_chosen"),
+            positive.sum().alias("n_positives"),
+            (positive & pl.col("chosen")).sum().alias("n_hit"),
         )
     )
+    named = counted.with_columns(
+        pl.lit(method).alias("method"), pl.lit(reader).alias("reader"), pl.lit(budget).alias("budget")
+    )
+    return conform(named.lazy(), "positions").collect()
 
 
 def _frozen(pool_gold: pl.DataFrame) -> pl.DataFrame:

@@ -1,11 +1,10 @@
 """Whether a leaderboard can be believed: the rows whose right value is known beforehand (ours)."""
 
-from typing import Literal
-
 import polars as pl
 
 from pipelines.evaluation.leaderboard import EMPTY
 from pipelines.evaluation.scores import ORACLE
+from pipelines.findings import Finding, Severity
 
 CREDIBLE = {
     "oracle_is_one": "the row that reads the gold finds every positive",
@@ -13,11 +12,9 @@ CREDIBLE = {
     "frequency_knows_seen": "frequency_profile beats chance on seen categories",
 }
 
-Outcome = tuple[bool, Literal["error", "warning"], str]
 
-
-def credibility(board: pl.DataFrame) -> dict[str, Outcome]:
-    """Check → (passed, severity, what was observed); a row that is not on the board has nothing to fail.
+def credibility(board: pl.DataFrame) -> list[Finding]:
+    """One finding a name of `CREDIBLE`; a row that is not on the board has nothing to fail.
 
     The interval of `empty` holds chance in 95 % of releases only, so that check warns.
     """
@@ -27,11 +24,16 @@ def credibility(board: pl.DataFrame) -> dict[str, Outcome]:
     outside = none.filter((pl.col("chance") < pl.col("recall_low")) | (pl.col("chance") > pl.col("recall_high")))
     seen = board.filter((pl.col("method") == "frequency_profile") & (pl.col("group") == "seen"))
     below = seen.filter(pl.col("recall") <= pl.col("chance"))
-    return {
-        "oracle_is_one": ((ceiling["recall"] == 1.0).all(), "error", _listed(ceiling, "recall")),
-        "empty_is_chance": (outside.is_empty(), "warning", _listed(none, "recall", "chance")),
-        "frequency_knows_seen": (below.is_empty(), "warning", _listed(seen, "recall", "chance")),
-    }
+    return [
+        _finding("oracle_is_one", "error", ceiling, ceiling.filter(pl.col("recall") != 1.0), "recall"),
+        _finding("empty_is_chance", "warning", none, outside, "recall", "chance"),
+        _finding("frequency_knows_seen", "warning", seen, below, "recall", "chance"),
+    ]
+
+
+def _finding(name: str, severity: Severity, rows: pl.DataFrame, failed: pl.DataFrame, *columns: str) -> Finding:
+    bad = None if failed.is_empty() else failed.select("reader", "budget", "pool", *columns)
+    return Finding(name, failed.is_empty(), severity, _listed(rows, *columns), CREDIBLE[name], bad)
 
 
 def _listed(rows: pl.DataFrame, *columns: str) -> str:
