@@ -76,7 +76,8 @@ class Servers:
         found = self.ask(
             """{sensorsOrError(repositorySelector: {repositoryName: "__repository__",
                 repositoryLocationName: "assets.definitions"}) {
-              ... on Sensors {results {name sensorState {status ticks(limit: 500, statuses: [SKIPPED, SUCCESS, FAILURE]) {timestamp status}}}}}}"""
+              ... on Sensors {results {name sensorState {
+                ticks(limit: 500, statuses: [SKIPPED, SUCCESS, FAILURE]) {timestamp status}}}}}}"""
         )
         return {one["name"]: one["sensorState"] for one in found["sensorsOrError"].get("results", [])}
 
