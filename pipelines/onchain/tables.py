@@ -160,13 +160,13 @@ ONCHAIN_TABLES: dict[str, Table] = {
             "token_id": Column(pl.Binary, "token of a transfer, 32 bytes", nullable=True),
             "amount": Column(
                 pl.Int64,
-                "outcome tokens of this leg, unsigned; null for a conditional_tokens redemption, which burns the balance",
+                "outcome tokens of this leg, unsigned; null for a conditional_tokens redemption: it burns the balance",
                 "10⁻⁶ share",
                 nullable=True,
             ),
             "collateral": Column(
                 pl.Int64,
-                "payout (redeem), investment (pool_buy), return (pool_sell), from the fee pool (pool_remove); leg 0 only",
+                "payout (redeem), investment (pool_buy), return (pool_sell), fees (pool_remove); leg 0 only",
                 "10⁻⁶ dollar",
                 nullable=True,
             ),

@@ -1,0 +1,252 @@
+"""Rows of `logs` → rows of the tables of events, each log exactly once (design step 2).
+
+A log belongs to an event when its topic 0 and its address do; everything else is
+foreign. Of an event, a log either decodes exactly or is refused with its reason.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from pipelines.commerce.reading import RAW_LIMIT
+from pipelines.onchain import conditions, position_changes, trades, words
+from pipelines.onchain.abi import EVENTS, TAILS, Event, Word, layout
+from pipelines.onchain.building import PLACE, Builder
+from pipelines.onchain.logs_raw import LINE
+
+BUILDERS: dict[str, Builder] = {**trades.BUILDERS, **position_changes.BUILDERS, **conditions.BUILDERS}
+"""By event; an event without builder is checked and counted, and enters no table."""
+POOL_EVENTS = tuple(event.name for event in EVENTS if not event.contracts)
+
+REFUSED = pl.Schema(
+    {
+        "line": pl.Int64,
+        "reason": pl.String,
+        "event": pl.String,
+        "raw": pl.String,
+        "block_number": pl.Int64,
+        "log_index": pl.Int32,
+    }
+)
+COUNTS = pl.Schema({"outcome": pl.String, "event": pl.String, "rows": pl.Int64})
+_CODE = "__code"
+_PREFIX = {int.from_bytes(event.topic0[:8], "big"): code for code, event in enumerate(EVENTS)}
+_WRONG = {
+    "address": "is no address",
+    "amount": "is 2^63 or more",
+    "bit": "is neither 0 nor 1",
+    "constant": "has another offset or length than its encoding",
+    "length": "has another length than its encoding",
+}
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """Tables by name (with `__line`), refused logs (`REFUSED`), and the number of logs by outcome and event (`COUNTS`).
+
+    Outcomes are `trade`, `other`, `reject` and `foreign`.
+    """
+
+    tables: dict[str, pl.DataFrame]
+    refused: pl.DataFrame
+    counts: pl.DataFrame
+
+
+def decode(logs: pl.DataFrame, pools: Collection[bytes] = ()) -> Decoded:
+    """Decode logs; `pools` are the addresses of the pools that belong to the protocol.
+
+    Raises `AssertionError` when a log would be lost or counted twice.
+    """
+    parts: dict[str, list[pl.DataFrame]] = {}
+    refused: list[pl.DataFrame] = []
+    counts: list[tuple[str, str, int]] = []
+    foreign = 0
+    for event, rows in by_event(logs):
+        if event is None:
+            foreign += rows.height
+            continue
+        ours = _emitted(rows, event, pools)
+        counts.append(("foreign", event.name, rows.height - ours.height))
+        decoded = 0
+        for frame, size, bad in read_event(event, ours):
+            refused.append(bad)
+            counts.append(("reject", event.name, bad.height))
+            if frame is None:
+                continue
+            builder = BUILDERS.get(event.name)
+            if builder is None:
+                decoded += frame.height
+                continue
+            if builder.foreign is not None:
+                kept = frame.filter(~builder.foreign)
+                counts.append(("foreign", event.name, frame.height - kept.height))
+                frame = kept
+            frame, bad = _refuse(event, frame, size, builder)
+            refused.append(bad)
+            counts.append(("reject", event.name, bad.height))
+            decoded += frame.height
+            parts.setdefault(builder.table, []).append(builder.build(frame, size))
+        outcome = "trade" if event.name.startswith("order_filled") else "other"
+        counts.append((outcome, event.name, decoded))
+    counts.append(("foreign", "", foreign))
+    counted = pl.DataFrame(counts, schema=COUNTS, orient="row").filter(pl.col("rows") > 0)
+    assert counted["rows"].sum() == logs.height, "a log was lost or counted twice"
+    return Decoded(
+        {name: pl.concat(frames) for name, frames in parts.items()},
+        pl.concat([pl.DataFrame(schema=REFUSED), *refused]),
+        counted.group_by("outcome", "event").agg(pl.col("rows").sum()).sort("outcome", "event"),
+    )
+
+
+def by_event(logs: pl.DataFrame) -> Iterator[tuple[Event | None, pl.DataFrame]]:
+    """Logs by the event that their topic 0 names; None where it names none."""
+    prefix = pl.col("topic0").bin.slice(0, 8).bin.reinterpret(dtype=pl.UInt64, endianness="big")
+    code = prefix.replace_strict(
+        pl.Series(list(_PREFIX), dtype=pl.UInt64),
+        pl.Series(list(_PREFIX.values()), dtype=pl.Int8),
+        default=pl.lit(-1, pl.Int8),
+        return_dtype=pl.Int8,
+    )
+    codes = logs.select(code.fill_null(-1).alias(_CODE)).to_series()
+    for found in codes.unique().sort():
+        rows = logs if codes.n_unique() == 1 else logs.filter(codes == found)
+        if found < 0:
+            yield None, rows
+            continue
+        same = _equals(rows["topic0"], EVENTS[found].topic0)
+        if not same.all():
+            yield None, rows.filter(~same)
+            rows = rows.filter(same)
+        yield EVENTS[found], rows
+
+
+def _equals(values: pl.Series, value: bytes) -> pl.Series:
+    return values == pl.Series([value], dtype=pl.Binary)
+
+
+def _emitted(rows: pl.DataFrame, event: Event, pools: Collection[bytes]) -> pl.DataFrame:
+    emitters = event.contracts or frozenset(pools)
+    if len(emitters) > 8:
+        return rows.filter(pl.col("address").is_in(pl.Series(sorted(emitters), dtype=pl.Binary).implode()))
+    ours = np.zeros(rows.height, np.bool_)
+    for emitter in emitters:
+        ours |= _equals(rows["address"], emitter).to_numpy()
+    return rows if ours.all() else rows.filter(pl.Series(ours))
+
+
+def read_event(event: Event, rows: pl.DataFrame) -> Iterator[tuple[pl.DataFrame | None, int, pl.DataFrame]]:
+    """Arguments of the logs of one event, one frame a length of its lists, with that length; and what is refused."""
+    rows, bad = _with_topics(event, rows)
+    yield None, 0, bad
+    sizes = rows["data"].bin.size()
+    for n_bytes in sizes.unique().sort():
+        part = rows if sizes.n_unique() == 1 else rows.filter(sizes == n_bytes)
+        words_ = layout(event, n_bytes // 32) if n_bytes % 32 == 0 else None
+        if words_ is None:
+            fault = f"data has {n_bytes} bytes, not {_expected(event)}"
+            yield None, 0, _refused(event, part, pl.lit(fault))
+            continue
+        values, failed = words.read_words(part["data"], words_)
+        if failed.any():
+            faults = np.array(["", *(f"{word.name} {_WRONG.get(word.kind, '')}" for word in words_)], object)
+            fine = pl.Series(failed == 0)
+            reasons = pl.Series("reason", faults[failed[failed > 0]].tolist(), pl.String)
+            bad = _refused(event, part.filter(~fine), pl.lit(reasons))
+            part = part.filter(fine)
+            values = {name: column[failed == 0] for name, column in values.items()}
+        else:
+            bad = pl.DataFrame(schema=REFUSED)
+        yield _arguments(event, part, words_, values), _list_length(event, words_), bad
+
+
+def _with_topics(event: Event, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Rows with the right topics, indexed amounts as `__topic…`; and the refused ones."""
+    n_topics = 1 + len(event.indexed)
+    wrong = np.zeros(rows.height, np.bool_)
+    for i in range(1, 4):
+        missing = rows[f"topic{i}"].is_null()
+        if (i < n_topics and missing.any()) or (i >= n_topics and not missing.all()):
+            wrong |= (missing if i < n_topics else ~missing).to_numpy()
+    refused = [pl.DataFrame(schema=REFUSED)]
+    if wrong.any():
+        found = 1 + pl.sum_horizontal(pl.col(f"topic{i}").is_not_null().cast(pl.Int8) for i in range(1, 4))
+        reason = pl.concat_str(found.cast(pl.String), pl.lit(f" topics, not {n_topics}"))
+        refused.append(_refused(event, rows.filter(pl.Series(wrong)), reason))
+        rows = rows.filter(pl.Series(~wrong))
+    for i, argument in enumerate(event.indexed, 1):
+        if argument.kind not in ("address", "amount"):
+            continue
+        values, failed = words.read_words(rows[f"topic{i}"], [Word(argument.name, argument.kind)])
+        if argument.kind == "amount":
+            rows = rows.with_columns(pl.Series(f"__topic{i}", values[argument.name]))
+        if failed.any():
+            bad = pl.Series(failed > 0)
+            fault = f"topic {i} ({argument.name}) {_WRONG[argument.kind]}"
+            refused.append(_refused(event, rows.filter(bad), pl.lit(fault)))
+            rows = rows.filter(~bad)
+    return rows, pl.concat(refused)
+
+
+def _arguments(
+    event: Event, rows: pl.DataFrame, layout_: Sequence[Word], values: dict[str, words.Ints]
+) -> pl.DataFrame:
+    columns: list[pl.Expr | pl.Series] = []
+    for i, argument in enumerate(event.indexed, 1):
+        topic = pl.col(f"topic{i}")
+        if argument.kind == "amount":
+            topic = pl.col(f"__topic{i}")
+        elif argument.kind == "address":
+            topic = topic.bin.slice(12, 20)
+        columns.append(topic.alias(argument.name))
+    for i, word in enumerate(layout_):
+        if word.kind in ("amount", "bit"):
+            columns.append(pl.Series(word.name, values[word.name]))
+        elif word.kind in ("bytes32", "uint256"):
+            columns.append(pl.col("data").bin.slice(32 * i, 32).alias(word.name))
+        elif word.kind == "address":
+            columns.append(pl.col("data").bin.slice(32 * i + 12, 20).alias(word.name))
+    return rows.select(*columns, "address", *PLACE, LINE, "data")
+
+
+def _list_length(event: Event, layout_: Sequence[Word]) -> int:
+    tail = next((argument.name for argument in event.data if argument.kind in TAILS), None)
+    return sum(word.name.startswith(f"{tail}.") for word in layout_)
+
+
+def _refuse(event: Event, frame: pl.DataFrame, size: int, builder: Builder) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Set aside rows that decode but cannot mean what they say."""
+    conditions_ = list(builder.refuse)
+    if event.name == "condition_resolution":
+        conditions_.append((pl.col("outcomes") != size, f"{size} numerators for another number of outcomes"))
+    if event.name == "pool_creation":
+        conditions_.append((pl.lit(size != 1), f"a pool over {size} conditions"))
+    refused = [pl.DataFrame(schema=REFUSED)]
+    if frame.is_empty():
+        return frame, refused[0]
+    for condition, reason in conditions_:
+        bad = frame.select(condition.alias("bad")).to_series()
+        if bad.len() == 1 < frame.height:
+            bad = bad.new_from_index(0, frame.height)
+        if bad.any():
+            refused.append(_refused(event, frame.filter(bad), pl.lit(reason)))
+            frame = frame.filter(~bad)
+    return frame, pl.concat(refused)
+
+
+def _refused(event: Event, rows: pl.DataFrame, reason: pl.Expr) -> pl.DataFrame:
+    return rows.select(
+        pl.col(LINE).alias("line"),
+        reason.alias("reason"),
+        pl.lit(event.name).alias("event"),
+        pl.concat_str(pl.lit("0x"), pl.col("data").bin.slice(0, RAW_LIMIT // 2 - 1).bin.encode("hex")).alias("raw"),
+        "block_number",
+        "log_index",
+    ).cast(dict(REFUSED))
+
+
+def _expected(event: Event) -> str:
+    if any(argument.kind in TAILS for argument in event.data):
+        return "that of its lists"
+    return str(32 * len(event.data))

@@ -1,0 +1,147 @@
+"""Files of logs → chunks of the `logs` table, whatever wrote them.
+
+Read are JSON-RPC logs (one a line, one array, or whole responses), NDJSON of the SQD
+portal (one block a line), and Parquet in the columns of cryo and HyperSync; plain, gz
+or zst (text), hex or binary (Parquet). A row that is no log is refused with its line.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from pipelines.commerce import reading
+from pipelines.commerce.reading import RAW_LIMIT
+from pipelines.onchain import logs_json, logs_parquet, words
+from pipelines.onchain.logs_raw import LINE, NUMBERS, REFUSED, RawChunk
+from pipelines.onchain.tables import ONCHAIN_TABLES
+
+REASON = "__reason"
+_LENGTHS = {"address": 20, "topic0": 32, "topic1": 32, "topic2": 32, "topic3": 32, "block_hash": 32, "tx_hash": 32}
+_NEEDED = ("address", "data", "block_number", "log_index")
+_LIMIT = {"block_number": 2**40, "log_index": 2**23, "tx_index": 2**23, "time": 2**38}
+
+
+@dataclass(frozen=True)
+class LogChunk:
+    """Some rows of a file.
+
+    `rows` has the columns of `logs` and `__line`; `refused` those of `logs_raw.REFUSED`;
+    `n_rows` counts both.
+    """
+
+    rows: pl.DataFrame
+    refused: pl.DataFrame
+    n_rows: int
+
+
+def read_logs(path: Path) -> Iterator[LogChunk]:
+    """Chunks of a file of logs.
+
+    Raises `commerce.reading.SourceError` when the file is in no known form, is cut off or damaged.
+    """
+    raw = logs_parquet.read(path) if reading.kind(path) == "parquet" else logs_json.read(path)
+    for chunk in raw:
+        yield _typed(chunk)
+
+
+def _typed(chunk: RawChunk) -> LogChunk:
+    """Hex to bytes, numbers to integers; rows where that fails are set aside."""
+    frame = chunk.rows
+    reasons: list[tuple[np.ndarray, str]] = []
+    columns: list[pl.Series] = []
+    for name in (*_LENGTHS, "data"):
+        values = frame[name]
+        if values.dtype == pl.String:
+            values, failed = words.unhex(values)
+            if failed.any():
+                reasons.append((failed == words.ODD, f"{name} has an odd number of hex digits"))
+                reasons.append((failed == words.NOT_HEX, f"{name} is not hex"))
+        if name in _LENGTHS and values.null_count() < len(values):
+            wrong = (values.bin.size() != _LENGTHS[name]).fill_null(False).to_numpy()
+            if wrong.any():
+                reasons.append((wrong, f"{name} is not {_LENGTHS[name]} bytes"))
+        columns.append(values)
+    for name in NUMBERS:
+        given = frame[name]
+        values = _integers(given)
+        bad = ((values.is_null() & given.is_not_null()) | (values < 0) | (values >= _LIMIT[name])).fill_null(False)
+        if bad.any():
+            reasons.append((bad.to_numpy(), f"{name} is no number in its range"))
+            values = values.set(bad, None)
+        columns.append(values)
+    removed, bad = _flags(frame["removed"])
+    if bad.any():
+        reasons.append((bad.to_numpy(), "removed is neither true nor false"))
+    typed = pl.DataFrame([*columns, removed, frame[LINE]]).with_columns(
+        (pl.col("time") * 1_000_000).cast(pl.Datetime("us", "UTC"))
+    )
+    schema = ONCHAIN_TABLES["logs"].schema
+    typed = typed.select(*(pl.col(name).cast(dtype) for name, dtype in schema.items()), LINE)
+    for name in _NEEDED:
+        if typed[name].null_count():
+            missing = frame[name].is_null().to_numpy()
+            reasons.append((missing, f"{name} is missing"))
+    if chunk.reasons is not None:
+        reasons.insert(0, (chunk.reasons.is_not_null().to_numpy(), ""))
+    if not reasons:
+        return LogChunk(typed, chunk.refused.match_to_schema(REFUSED), chunk.n_rows)
+    return _set_aside(chunk, typed, reasons)
+
+
+def _set_aside(chunk: RawChunk, typed: pl.DataFrame, reasons: list[tuple[np.ndarray, str]]) -> LogChunk:
+    reason = np.full(typed.height, None, object)
+    for mask, text in reversed(reasons):
+        reason[mask] = text
+    found = pl.Series(REASON, reason.tolist(), pl.String)
+    if chunk.reasons is not None:
+        found = pl.select(pl.coalesce(chunk.reasons, found)).to_series().rename(REASON)
+    bad = found.is_not_null()
+    data = chunk.rows["data"]
+    text = data if data.dtype == pl.String else "0x" + data.bin.encode("hex")
+    refused = (
+        typed.select(pl.col(LINE).alias("line"), "topic0", "block_number", "log_index")
+        .with_columns(found.alias("reason"), text.str.slice(0, RAW_LIMIT).alias("raw"))
+        .filter(bad)
+        .with_columns(pl.when(pl.col("topic0").bin.size() == 32).then("topic0"))
+        .select(list(REFUSED))
+        .cast(dict(REFUSED))
+    )
+    return LogChunk(typed.filter(~bad), pl.concat([chunk.refused, refused]), chunk.n_rows)
+
+
+def _integers(values: pl.Series) -> pl.Series:
+    """Int64 from integers, instants (seconds), decimal or 0x text, or big-endian bytes; null where it is none."""
+    name, dtype = values.name, values.dtype
+    if dtype == pl.Null:
+        return values.cast(pl.Int64)
+    if isinstance(dtype, pl.Datetime):
+        return values.dt.epoch("s").rename(name)
+    if dtype == pl.Binary:
+        values = ("0x0" + values.bin.encode("hex")).rename(name)
+    if values.dtype == pl.String:
+        text = pl.col(name).str.strip_chars()
+        digits = text.str.slice(2)
+        is_hex = text.str.starts_with("0x") | text.str.starts_with("0X")
+        hexed = pl.when(is_hex & digits.str.contains("^[0-9a-fA-F]+$")).then(digits.str.strip_chars_start("0"))
+        decimal = pl.when(text.str.contains("^[0-9]+$")).then(text)
+        number = pl.coalesce(
+            pl.when(hexed == "").then(0),
+            hexed.str.to_integer(base=16, dtype=pl.Int64, strict=False),
+            decimal.str.to_integer(dtype=pl.Int64, strict=False),
+        )
+        return values.to_frame().select(number.alias(name)).to_series()
+    return values.cast(pl.Int64, strict=False)
+
+
+def _flags(values: pl.Series) -> tuple[pl.Series, pl.Series]:
+    """`removed` as booleans, absent = false, and where it is neither."""
+    if values.dtype in (pl.Boolean, pl.Null):
+        return values.cast(pl.Boolean).fill_null(False), pl.Series([False], dtype=pl.Boolean).new_from_index(
+            0, len(values)
+        )
+    text = values.cast(pl.String).str.to_lowercase().str.strip_prefix("0x")
+    known = text.is_null() | text.is_in(["true", "false", "1", "0"])
+    return text.is_in(["true", "1"]).fill_null(False).rename(values.name), ~known

@@ -1,0 +1,175 @@
+"""JSON of logs: one log a line, one SQD block a line, one RPC response a line, or one JSON value in the whole file."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from pipelines.commerce.reading import HEAD_BYTES, RAW_LIMIT, SourceError, line_chunks, read_bytes
+from pipelines.onchain.logs_raw import LINE, NAMES, REFUSED, RawChunk
+
+TEXT = "__text"
+_FIELDS = {
+    "address": "address",
+    "data": "data",
+    "block_number": "blockNumber",
+    "block_hash": "blockHash",
+    "time": "blockTimestamp",
+    "tx_hash": "transactionHash",
+    "tx_index": "transactionIndex",
+    "log_index": "logIndex",
+    "removed": "removed",
+}
+_LOG = {"topics": pl.List(pl.String), **{field: pl.String() for field in _FIELDS.values()}}
+_HEADER = {"number": pl.String, "hash": pl.String, "timestamp": pl.String}
+SHAPES: dict[str, dict[str, Any]] = {
+    "log": _LOG,
+    "block": {"header": pl.Struct(_HEADER), "logs": pl.List(pl.Struct(_LOG))},
+    "response": {"result": pl.List(pl.Struct(_LOG))},
+}
+"""What one line holds, and the fields that are read of it."""
+
+
+def read(path: Path) -> Iterator[RawChunk]:
+    """Chunks of rows; `__line` is the line, or the element where the file is one array, from 1.
+
+    Raises `SourceError` for a file that is neither, is truncated or damaged.
+    """
+    whole, shape = _shape(path)
+    if whole:
+        yield from _whole(path)
+        return
+    for piece in line_chunks(path, "utf-8"):
+        frame = pl.DataFrame({TEXT: piece.lines}).with_row_index(LINE, offset=piece.first).cast({LINE: pl.Int64})
+        chunk = _rows(frame.filter(pl.col(TEXT).str.strip_chars() != ""), shape)
+        bad = piece.bad.with_columns(pl.lit(None).alias(name) for name in REFUSED if name not in piece.bad.columns)
+        refused = pl.concat([chunk.refused, bad.select(list(REFUSED)).cast(dict(REFUSED))])
+        yield RawChunk(chunk.rows, chunk.reasons, refused, chunk.n_rows + piece.bad.height)
+
+
+def _shape(path: Path) -> tuple[bool, str]:
+    """Whether the file is one JSON value, and what its lines or elements hold."""
+    for piece in line_chunks(path, "utf-8", HEAD_BYTES):
+        for text in piece.lines:
+            if not text.strip():
+                continue
+            if text.lstrip().startswith("["):
+                return True, ""
+            try:
+                value = json.loads(text)
+            except (ValueError, RecursionError):
+                # The first line of a value that is spread over several, or a bad line.
+                return text.strip() in ("{", "{ "), "log"
+            return False, _shape_of(value)
+    raise SourceError(path.name, None, "the file holds only blank lines", "Send the whole file")
+
+
+def _shape_of(value: Any) -> str:
+    if isinstance(value, dict):
+        if "topics" not in value and "header" in value:
+            return "block"
+        if "topics" not in value and "result" in value:
+            return "response"
+    return "log"
+
+
+def _whole(path: Path) -> Iterator[RawChunk]:
+    text = b"".join(read_bytes(path, 1 << 24))
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        place = getattr(error, "lineno", None)
+        raise SourceError(path.name, place, f"this is no whole JSON value ({error})", "Fetch the file again") from None
+    if isinstance(value, dict):
+        value = value.get("result", [value])
+    if not isinstance(value, list):
+        raise SourceError(path.name, 1, "the answer holds no list of logs", "Keep the answers of eth_getLogs only")
+    shape = _shape_of(value[0]) if value else "log"
+    lines = [json.dumps(element) for element in value]
+    frame = pl.DataFrame({TEXT: lines}, schema={TEXT: pl.String}).with_row_index(LINE, offset=1)
+    yield _rows(frame.cast({LINE: pl.Int64}), shape)
+
+
+def _rows(frame: pl.DataFrame, shape: str) -> RawChunk:
+    """The logs of lines of text, and the lines that are no JSON of this shape."""
+    rows, bad = _decode(frame, SHAPES[shape])
+    refused = [_refused(bad, "not a JSON object")]
+    nested = {"block": "logs", "response": "result"}.get(shape)
+    if nested:
+        lost = rows.filter(pl.col(nested).is_null())
+        refused.append(_refused(lost, f"{nested} holds no list of logs"))
+        # A block or an answer without logs is no row at all.
+        rows = rows.filter(pl.col(nested).list.len() > 0).explode(nested)
+        outer = [pl.col("header")] if shape == "block" else []
+        rows = rows.select(LINE, TEXT, *outer, pl.col(nested).struct.unnest())
+        if shape == "block":
+            header = pl.col("header").struct
+            rows = rows.with_columns(
+                pl.coalesce("blockNumber", header.field("number")).alias("blockNumber"),
+                pl.coalesce("blockHash", header.field("hash")).alias("blockHash"),
+                pl.coalesce("blockTimestamp", header.field("timestamp")).alias("blockTimestamp"),
+            )
+    topics = pl.col("topics").list
+    reasons = rows.select(
+        pl.when(pl.col("topics").is_null())
+        .then(pl.lit("topics are missing"))
+        .when(topics.len() > 4)
+        .then(pl.lit("more than 4 topics"))
+        .when(topics.len() != topics.drop_nulls().list.len())
+        .then(pl.lit("a topic is null"))
+    ).to_series()
+    picked = rows.select(
+        *(topics.get(i, null_on_oob=True).alias(f"topic{i}") for i in range(4)),
+        *(pl.col(field).alias(name) for name, field in _FIELDS.items()),
+        LINE,
+    )
+    out = pl.concat(refused)
+    found = None if reasons.null_count() == len(reasons) else reasons
+    return RawChunk(picked.select(*NAMES, LINE), found, out, picked.height + out.height)
+
+
+def _decode(frame: pl.DataFrame, schema: dict[str, Any]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Lines with the fields of `schema`, and the lines that are no JSON objects."""
+    is_object = frame[TEXT].str.strip_chars().str.starts_with("{")
+    parsed = _parsed(frame, schema) if is_object.all() else None
+    if parsed is None:
+        # The parser stops at the first line that is no JSON; a second one names such lines.
+        fine = is_object & pl.Series([_is_object(text) for text in frame[TEXT]], dtype=pl.Boolean)
+        frame, bad = frame.filter(fine), frame.filter(~fine)
+        parsed = _parsed(frame, schema)
+        if parsed is None:
+            singles = [_parsed(one, schema) for one in frame.iter_slices(1)]
+            fine = pl.Series([one is not None for one in singles], dtype=pl.Boolean)
+            parsed = pl.concat([pl.DataFrame(schema=schema), *(one for one in singles if one is not None)])
+            frame, bad = frame.filter(fine), pl.concat([bad, frame.filter(~fine)])
+        return parsed.with_columns(frame[LINE], frame[TEXT]), bad
+    return parsed.with_columns(frame[LINE], frame[TEXT]), frame.clear()
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _parsed(frame: pl.DataFrame, schema: dict[str, Any]) -> pl.DataFrame | None:
+    if frame.is_empty():
+        return pl.DataFrame(schema=schema)
+    data = (frame[TEXT].str.join("\n").item() or "").encode()
+    try:
+        rows = pl.read_ndjson(data, schema=schema, ignore_errors=True)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        return None
+    return rows if rows.height == frame.height else None
+
+
+def _refused(frame: pl.DataFrame, reason: str) -> pl.DataFrame:
+    columns = {
+        "line": pl.col(LINE),
+        "reason": pl.lit(reason),
+        "raw": pl.col(TEXT).str.slice(0, RAW_LIMIT),
+    }
+    return frame.select(columns.get(name, pl.lit(None)).cast(dtype).alias(name) for name, dtype in REFUSED.items())

@@ -1,0 +1,90 @@
+"""Parquet of logs, in the columns of cryo and HyperSync (and the names of JSON-RPC)."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+
+from pipelines.commerce.reading import SourceError
+from pipelines.onchain.logs_raw import LINE, NAMES, NUMBERS, REFUSED, RawChunk
+
+ROWS = 500_000
+"""Rows of one chunk: about 250 MB."""
+ALIASES = {
+    "block_number": ("block_number", "blockNumber"),
+    "block_hash": ("block_hash", "blockHash"),
+    "time": ("block_timestamp", "timestamp", "block_time", "blockTimestamp"),
+    "tx_hash": ("transaction_hash", "tx_hash", "transactionHash"),
+    "tx_index": ("transaction_index", "tx_index", "transactionIndex"),
+    "log_index": ("log_index", "logIndex"),
+}
+_NEEDED = ("address", "data", "block_number", "log_index")
+
+
+def read(path: Path) -> Iterator[RawChunk]:
+    """Chunks of rows; `__line` is the row, from 1.
+
+    Raises `SourceError` for a damaged file, for one without the columns of a log, and
+    for numbers stored as floats.
+    """
+    try:
+        scan = pl.scan_parquet(path, glob=False)
+        schema = scan.collect_schema()
+        height = int(scan.select(pl.len()).collect().item())
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise _damaged(path, None, error) from None
+    wanted = _columns(path, schema)
+    for start in range(0, height, ROWS):
+        try:
+            rows = scan.slice(start, ROWS).select(wanted).collect()
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise _damaged(path, start + 1, error) from None
+        rows = rows.with_columns(pl.int_range(start + 1, start + 1 + pl.len(), dtype=pl.Int64).alias(LINE))
+        reasons = _too_many(rows) if "__topics" in rows.columns else None
+        yield RawChunk(rows.select(*NAMES, LINE), reasons, pl.DataFrame(schema=REFUSED), rows.height)
+
+
+def _damaged(path: Path, line: int | None, error: Exception) -> SourceError:
+    what = f"the Parquet file is damaged or cut off ({str(error).splitlines()[0]})"
+    return SourceError(path.name, line, what, "Copy or export the file again")
+
+
+def _columns(path: Path, schema: pl.Schema) -> list[pl.Expr]:
+    found = {name: next((n for n in ALIASES.get(name, (name,)) if n in schema), None) for name in NAMES}
+    listed = isinstance(schema.get("topics"), pl.List | pl.Array)
+    missing = [name for name in _NEEDED if found[name] is None]
+    if missing or not (listed or found["topic0"]):
+        what = f"column {(missing or ['topic0'])[0]!r} is missing"
+        remedy = f"Export logs with cryo or HyperSync; this file has {', '.join(schema)[:200]}"
+        raise SourceError(path.name, None, what, remedy)
+    expressions = []
+    for name in NAMES:
+        source = found[name]
+        if listed and name.startswith("topic"):
+            topics = pl.col("topics").list if isinstance(schema["topics"], pl.List) else pl.col("topics").arr
+            expressions.append(topics.get(int(name[-1]), null_on_oob=True).alias(name))
+        elif source is None:
+            absent = pl.Null if name in NUMBERS or name == "removed" else pl.Binary
+            expressions.append(pl.lit(None, absent).alias(name))
+        else:
+            _check(path, source, name, schema[source])
+            expressions.append(pl.col(source).alias(name))
+    if listed:
+        expressions.append(pl.col("topics").alias("__topics"))
+    return expressions
+
+
+def _check(path: Path, source: str, name: str, dtype: pl.DataType) -> None:
+    if name in NUMBERS or name == "removed":
+        fine = dtype.is_integer() or dtype in (pl.String, pl.Binary, pl.Boolean) or isinstance(dtype, pl.Datetime)
+    else:
+        fine = dtype in (pl.String, pl.Binary)
+    if not fine:
+        kinds = "integers or hex" if name in NUMBERS else "hex text or bytes"
+        raise SourceError(path.name, None, f"column {source!r} holds {dtype}", f"Store it as {kinds}")
+
+
+def _too_many(rows: pl.DataFrame) -> pl.Series:
+    topics = rows["__topics"]
+    size = topics.list.len() if isinstance(topics.dtype, pl.List) else topics.arr.len()
+    return pl.select(pl.when(size > 4).then(pl.lit("more than 4 topics"))).to_series()

@@ -1,0 +1,266 @@
+"""Compiled reading of binary columns: ABI words and hex text, straight from the column's own buffers.
+
+All kernels live in this one file: a compiled kernel is cached by the file that holds
+it, and would not notice that a kernel of another file, which it calls, has changed.
+A column of binary or text is an array of 16-byte views (length, prefix, buffer,
+offset) into buffers; kernels follow the views, so that nothing is copied first.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numba as nb
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import pyarrow as pa
+from llvmlite import ir
+from numba.extending import intrinsic
+
+from pipelines.onchain.abi import Word
+
+Ints = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.int8]
+Places = npt.NDArray[np.int32]
+Views = npt.NDArray[np.uint32]
+Addresses = npt.NDArray[np.uint64]
+
+SKIP, ADDRESS, AMOUNT, BIT, CONSTANT, LENGTH = range(6)
+_KINDS = {
+    "bytes32": SKIP,
+    "uint256": SKIP,
+    "skip": SKIP,
+    "address": ADDRESS,
+    "amount": AMOUNT,
+    "bit": BIT,
+    "constant": CONSTANT,
+    "length": LENGTH,
+}
+ODD, NOT_HEX = 1, 2
+"""Why text is no hex: an odd number of digits, another character."""
+
+_ONES = np.uint64(0x0101010101010101)
+_LOW = np.uint64(0x0F0F0F0F0F0F0F0F)
+_HIGH = np.uint64(0xF0F0F0F0F0F0F0F0)
+_SIDES = np.uint64(0xD0D0D0D0D0D0D0D0)
+_EVEN = np.uint64(0x00FF00FF00FF00FF)
+_PAIRS = np.uint64(0x0000FFFF0000FFFF)
+_LEAST = np.uint64(0xFFFFFFFF)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _load_big(typing_context: Any, address: Any) -> Any:
+    """The eight bytes at an address as one big-endian number."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        place = builder.inttoptr(arguments[0], ir.IntType(64).as_pointer())
+        value = builder.load(place)
+        value.align = 1
+        return builder.bswap(value)
+
+    return nb.uint64(nb.uint64), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _load_byte(typing_context: Any, address: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        place = builder.inttoptr(arguments[0], ir.IntType(8).as_pointer())
+        return builder.zext(builder.load(place), ir.IntType(64))
+
+    return nb.uint64(nb.uint64), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _load_text(typing_context: Any, address: Any) -> Any:
+    """Eight characters at an address, the first one lowest."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        place = builder.inttoptr(arguments[0], ir.IntType(64).as_pointer())
+        value = builder.load(place)
+        value.align = 1
+        return value
+
+    return nb.uint64(nb.uint64), generate
+
+
+@dataclass(frozen=True)
+class Column:
+    """The views of a column, the addresses of its buffers, and what keeps both alive."""
+
+    views: Views
+    views_at: np.uint64
+    buffers: Addresses
+    valid: npt.NDArray[np.bool_]
+    owner: Any
+
+
+def column(values: pl.Series) -> Column:
+    """The buffers of a Binary or String column."""
+    array = values.rechunk().to_arrow(compat_level=pl.CompatLevel.newest())
+    _, views, *data = array.buffers()
+    raw = np.frombuffer(views, np.uint32).reshape(-1, 4)[array.offset : array.offset + len(array)]
+    return Column(
+        raw,
+        np.uint64(views.address + 16 * array.offset),
+        np.array([buffer.address for buffer in data], np.uint64),
+        ~values.is_null().to_numpy() if values.null_count() else np.ones(len(values), np.bool_),
+        array,
+    )
+
+
+@nb.njit(cache=True, nogil=True)
+def _read(
+    views: Views, buffers: Addresses, kinds: Codes, constants: Ints, slots: Ints, values: Ints, failed: Places
+) -> None:
+    zero = np.uint64(0)
+    for row in range(views.shape[0]):
+        at = buffers[views[row, 2]] + np.uint64(views[row, 3])
+        for word in range(kinds.shape[0]):
+            kind = kinds[word]
+            if kind == SKIP:
+                continue
+            place = at + np.uint64(32 * word)
+            if kind == ADDRESS:
+                if (_load_big(place) | (_load_big(place + np.uint64(8)) >> np.uint64(32))) != zero:
+                    failed[row] = word + 1
+                    break
+                continue
+            low = _load_big(place + np.uint64(24))
+            high = _load_big(place) | _load_big(place + np.uint64(8)) | _load_big(place + np.uint64(16))
+            if high != zero or (low >> np.uint64(63)) != zero:
+                failed[row] = word + 1
+                break
+            value = np.int64(low)
+            if (
+                (kind == BIT and value > 1)
+                or (kind == CONSTANT and value != constants[word])
+                or (kind == LENGTH and (value > constants[word] or value <= constants[word] - 32))
+            ):
+                failed[row] = word + 1
+                break
+            if slots[word] >= 0:
+                values[slots[word], row] = value
+
+
+def read_words(values: pl.Series, words: Sequence[Word]) -> tuple[dict[str, Ints], Places]:
+    """Amounts and bits by name, and per row 0 or 1 + the first word that is not what it must be.
+
+    Every value must hold exactly the bytes of `words`; the values of a row that failed mean nothing.
+    """
+    kinds = np.array([_KINDS[word.kind] for word in words], np.int8)
+    constants = np.array([word.constant for word in words], np.int64)
+    wanted = [word.name for word in words if word.kind in ("amount", "bit")]
+    slots = np.cumsum(np.isin(kinds, (AMOUNT, BIT))) - 1
+    slots[~np.isin(kinds, (AMOUNT, BIT))] = -1
+    out = np.zeros((len(wanted), len(values)), np.int64)
+    failed = np.zeros(len(values), np.int32)
+    if len(values) and (kinds != SKIP).any():
+        source = column(values)
+        _read(source.views, source.buffers, kinds, constants, slots.astype(np.int64), out, failed)
+    return dict(zip(wanted, out, strict=True)), failed
+
+
+@nb.njit(cache=True, nogil=True)
+def _nibble(character: np.uint64) -> int:
+    code = np.int64(character)
+    if 48 <= code <= 57:
+        return code - 48
+    if 97 <= code <= 102:
+        return code - 87
+    if 65 <= code <= 70:
+        return code - 55
+    return -1
+
+
+@nb.njit(cache=True, nogil=True)
+def _measure(views: Views, views_at: np.uint64, buffers: Addresses, valid: npt.NDArray[np.bool_], ends: Ints) -> None:
+    """Where each value ends once decoded."""
+    total = 0
+    for row in range(views.shape[0]):
+        length = np.int64(views[row, 0])
+        if valid[row] and length:
+            at = (
+                views_at + np.uint64(16 * row + 4)
+                if length <= 12
+                else buffers[views[row, 2]] + np.uint64(views[row, 3])
+            )
+            if length >= 2 and _load_byte(at) == 48 and (_load_byte(at + np.uint64(1)) | 32) == 120:
+                length -= 2
+            total += length // 2
+        ends[row + 1] = total
+
+
+@nb.njit(cache=True, nogil=True)
+def _unhex(
+    views: Views,
+    views_at: np.uint64,
+    buffers: Addresses,
+    valid: npt.NDArray[np.bool_],
+    ends: Ints,
+    out: npt.NDArray[np.uint8],
+    failed: Codes,
+) -> None:
+    for row in range(views.shape[0]):
+        length = np.int64(views[row, 0])
+        if not valid[row] or length == 0:
+            continue
+        at = views_at + np.uint64(16 * row + 4) if length <= 12 else buffers[views[row, 2]] + np.uint64(views[row, 3])
+        if length >= 2 and _load_byte(at) == 48 and (_load_byte(at + np.uint64(1)) | 32) == 120:
+            at += np.uint64(2)
+            length -= 2
+        if length & 1:
+            failed[row] = ODD
+            continue
+        to = ends[row]
+        step = 0
+        bad = np.uint64(0)
+        while step + 8 <= length:
+            text = _load_text(at + np.uint64(step))
+            letter = (text >> np.uint64(6)) & _ONES
+            value = (text & _LOW) + letter * np.uint64(9)
+            above = ((value + _ONES * np.uint64(6)) >> np.uint64(4)) & _ONES
+            bad |= (value & _HIGH) | (above ^ letter)
+            bad |= (text & _SIDES) ^ (_ONES * np.uint64(16) + letter * np.uint64(48))
+            bad |= (((text >> np.uint64(5)) & _ONES) | letter) ^ _ONES
+            packed = ((value << np.uint64(4)) | (value >> np.uint64(8))) & _EVEN
+            packed = (packed | (packed >> np.uint64(8))) & _PAIRS
+            packed = (packed | (packed >> np.uint64(16))) & _LEAST
+            out[to] = packed & np.uint64(255)
+            out[to + 1] = (packed >> np.uint64(8)) & np.uint64(255)
+            out[to + 2] = (packed >> np.uint64(16)) & np.uint64(255)
+            out[to + 3] = packed >> np.uint64(24)
+            step += 8
+            to += 4
+        while step < length:
+            first = _nibble(_load_byte(at + np.uint64(step)))
+            second = _nibble(_load_byte(at + np.uint64(step + 1)))
+            if first < 0 or second < 0:
+                bad = np.uint64(1)
+            out[to] = (first << 4) | (second & 15)
+            step += 2
+            to += 1
+        if bad != 0:
+            failed[row] = NOT_HEX
+
+
+def unhex(text: pl.Series) -> tuple[pl.Series, Codes]:
+    """Hex text, with or without 0x, in any case → Binary, and per row 0, `ODD` or `NOT_HEX`.
+
+    Null stays null; the bytes of a row that failed mean nothing.
+    """
+    ends = np.zeros(len(text) + 1, np.int64)
+    failed = np.zeros(len(text), np.int8)
+    if not len(text):
+        return pl.Series(text.name, [], pl.Binary), failed
+    source = column(text)
+    _measure(source.views, source.views_at, source.buffers, source.valid, ends)
+    out = np.empty(ends[-1], np.uint8)
+    _unhex(source.views, source.views_at, source.buffers, source.valid, ends, out, failed)
+    mask = None if source.valid.all() else pa.py_buffer(np.packbits(source.valid, bitorder="little"))
+    array = pa.LargeBinaryArray.from_buffers(
+        pa.large_binary(), len(text), [mask, pa.py_buffer(ends), pa.py_buffer(out)]
+    )
+    decoded = pl.from_arrow(array)
+    assert isinstance(decoded, pl.Series)
+    return decoded.rename(text.name), failed
