@@ -79,7 +79,7 @@ def bucket_column(users: pl.Series) -> pl.Series:
 def frame_hash(frame: pl.DataFrame) -> str:
     """Hex hash of the rows of a frame in their order, and of its column names and logical types.
 
-    Equal for any chunking, row group, compression or encoding; text, integers,
+    Equal for any chunking, row group, compression or encoding; text, bytes, integers,
     booleans, floats, instants, enums (as text) and lists are supported.
     """
     parts: list[str] = []
@@ -99,6 +99,10 @@ def _type_name(dtype: pl.DataType) -> str:
     return str(dtype).lower()
 
 
+def _is_text(dtype: pa.DataType) -> bool:
+    return pa.types.is_large_string(dtype) or pa.types.is_string_view(dtype) or pa.types.is_string(dtype)
+
+
 def _array_hash(array: pa.Array) -> str:
     valid = array.is_valid().to_numpy(zero_copy_only=False)
     h = hashlib.blake2b(digest_size=16)
@@ -106,8 +110,10 @@ def _array_hash(array: pa.Array) -> str:
     if pa.types.is_large_list(array.type) or pa.types.is_list(array.type):
         h.update(np.asarray(array.value_lengths().fill_null(0), dtype="<i8").tobytes())
         h.update(_array_hash(array.flatten()).encode())
-    elif pa.types.is_large_string(array.type) or pa.types.is_string_view(array.type) or pa.types.is_string(array.type):
-        text = array.cast(pa.large_string()).drop_null()
+    elif (is_bytes := pa.types.is_large_binary(array.type) or pa.types.is_binary_view(array.type)) or _is_text(
+        array.type
+    ):
+        text = array.cast(pa.large_binary() if is_bytes else pa.large_string()).drop_null()
         offsets = np.frombuffer(text.buffers()[1], dtype="<i8")[text.offset : text.offset + len(text) + 1]
         h.update(np.diff(offsets).tobytes())
         data = text.buffers()[2]

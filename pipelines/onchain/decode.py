@@ -13,7 +13,7 @@ import polars as pl
 from pipelines.commerce.reading import RAW_LIMIT
 from pipelines.onchain import conditions, position_changes, trades, words
 from pipelines.onchain.abi import EVENTS, TAILS, Event, Word, layout
-from pipelines.onchain.building import PLACE, Builder
+from pipelines.onchain.building import PLACE, Builder, any_of
 from pipelines.onchain.logs_raw import LINE
 
 BUILDERS: dict[str, Builder] = {**trades.BUILDERS, **position_changes.BUILDERS, **conditions.BUILDERS}
@@ -120,6 +120,15 @@ def by_event(logs: pl.DataFrame) -> Iterator[tuple[Event | None, pl.DataFrame]]:
             yield None, rows.filter(~same)
             rows = rows.filter(same)
         yield EVENTS[found], rows
+
+
+def of_protocol(logs: pl.DataFrame) -> pl.Series:
+    """Whether a log is of an event and from a contract of the protocol, or of a pool event."""
+    ours = pl.lit(False)
+    for event in EVENTS:
+        of_event = pl.col("topic0") == pl.lit(event.topic0)
+        ours |= of_event & any_of("address", event.contracts) if event.contracts else of_event
+    return logs.select(ours.fill_null(False).alias("ours")).to_series()
 
 
 def _equals(values: pl.Series, value: bytes) -> pl.Series:

@@ -21,6 +21,7 @@ from pipelines.onchain.tables import ONCHAIN_TABLES
 REASON = "__reason"
 _LENGTHS = {"address": 20, "topic0": 32, "topic1": 32, "topic2": 32, "topic3": 32, "block_hash": 32, "tx_hash": 32}
 _NEEDED = ("address", "data", "block_number", "log_index")
+PLACE = ("block_number", "log_index", "removed")
 _LIMIT = {"block_number": 2**40, "log_index": 2**23, "tx_index": 2**23, "time": 2**38}
 
 
@@ -45,6 +46,27 @@ def read_logs(path: Path) -> Iterator[LogChunk]:
     raw = logs_parquet.read(path) if reading.kind(path) == "parquet" else logs_json.read(path)
     for chunk in raw:
         yield _typed(chunk)
+
+
+def read_places(path: Path) -> Iterator[pl.DataFrame]:
+    """Block number, log index and `removed` of the rows of a file; a Parquet file is read no further.
+
+    Raises as `read_logs`.
+    """
+    if reading.kind(path) != "parquet":
+        for chunk in read_logs(path):
+            yield chunk.rows.select(PLACE)
+        return
+    for raw in logs_parquet.read(path, PLACE):
+        numbers = [_integers(raw.rows[name]) for name in PLACE[:2]]
+        yield pl.DataFrame([*numbers, _flags(raw.rows["removed"])[0]]).filter(
+            pl.col(name).is_between(0, _LIMIT[name], closed="left") for name in PLACE[:2]
+        )
+
+
+def places(rows: pl.DataFrame) -> pl.Series:
+    """Block number and log index in one integer, in the order of the chain."""
+    return rows.select((pl.col("block_number").cast(pl.Int64) * 2**23 + pl.col("log_index")).alias("place")).to_series()
 
 
 def _typed(chunk: RawChunk) -> LogChunk:

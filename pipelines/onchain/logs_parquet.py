@@ -1,6 +1,6 @@
 """Parquet of logs, in the columns of cryo and HyperSync (and the names of JSON-RPC)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -21,8 +21,8 @@ ALIASES = {
 _NEEDED = ("address", "data", "block_number", "log_index")
 
 
-def read(path: Path) -> Iterator[RawChunk]:
-    """Chunks of rows; `__line` is the row, from 1.
+def read(path: Path, names: Sequence[str] = NAMES) -> Iterator[RawChunk]:
+    """Chunks of rows with the columns `names`; `__line` is the row, from 1.
 
     Raises `SourceError` for a damaged file, for one without the columns of a log, and
     for numbers stored as floats.
@@ -33,7 +33,7 @@ def read(path: Path) -> Iterator[RawChunk]:
         height = int(scan.select(pl.len()).collect().item())
     except (pl.exceptions.PolarsError, OSError) as error:
         raise _damaged(path, None, error) from None
-    wanted = _columns(path, schema)
+    wanted = _columns(path, schema, names)
     for start in range(0, height, ROWS):
         try:
             rows = scan.slice(start, ROWS).select(wanted).collect()
@@ -41,7 +41,7 @@ def read(path: Path) -> Iterator[RawChunk]:
             raise _damaged(path, start + 1, error) from None
         rows = rows.with_columns(pl.int_range(start + 1, start + 1 + pl.len(), dtype=pl.Int64).alias(LINE))
         reasons = _too_many(rows) if "__topics" in rows.columns else None
-        yield RawChunk(rows.select(*NAMES, LINE), reasons, pl.DataFrame(schema=REFUSED), rows.height)
+        yield RawChunk(rows.select(*names, LINE), reasons, pl.DataFrame(schema=REFUSED), rows.height)
 
 
 def _damaged(path: Path, line: int | None, error: Exception) -> SourceError:
@@ -49,7 +49,7 @@ def _damaged(path: Path, line: int | None, error: Exception) -> SourceError:
     return SourceError(path.name, line, what, "Copy or export the file again")
 
 
-def _columns(path: Path, schema: pl.Schema) -> list[pl.Expr]:
+def _columns(path: Path, schema: pl.Schema, names: Sequence[str]) -> list[pl.Expr]:
     found = {name: next((n for n in ALIASES.get(name, (name,)) if n in schema), None) for name in NAMES}
     listed = isinstance(schema.get("topics"), pl.List | pl.Array)
     missing = [name for name in _NEEDED if found[name] is None]
@@ -58,7 +58,7 @@ def _columns(path: Path, schema: pl.Schema) -> list[pl.Expr]:
         remedy = f"Export logs with cryo or HyperSync; this file has {', '.join(schema)[:200]}"
         raise SourceError(path.name, None, what, remedy)
     expressions = []
-    for name in NAMES:
+    for name in names:
         source = found[name]
         if listed and name.startswith("topic"):
             topics = pl.col("topics").list if isinstance(schema["topics"], pl.List) else pl.col("topics").arr
@@ -69,7 +69,7 @@ def _columns(path: Path, schema: pl.Schema) -> list[pl.Expr]:
         else:
             _check(path, source, name, schema[source])
             expressions.append(pl.col(source).alias(name))
-    if listed:
+    if listed and "topic0" in names:
         expressions.append(pl.col("topics").alias("__topics"))
     return expressions
 
