@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -85,7 +86,17 @@ def real_sample() -> Path:
 
 
 @pytest.fixture(scope="session")
-def cli() -> Callable[..., SimpleNamespace]:
+def as_in_a_fresh_process() -> Iterator[None]:
+    """Small tables are judged by Polars, as they are where no other test has imported Great Expectations before."""
+    from assets import publishing
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(publishing, "audit_for", partial(publishing.audit_for, engine="polars"))
+        yield
+
+
+@pytest.fixture(scope="session")
+def cli(as_in_a_fresh_process: None) -> Callable[..., SimpleNamespace]:
     """The command line in this process: `cli(*words)` → code, out, err, and `json` when it printed an object."""
     from typer.testing import CliRunner
 
