@@ -90,6 +90,7 @@ def classify(
     n_domains: int,
     familiar_visits: int,
 ) -> Bytes:
+    """Status of every candidate of every step, from the visits up to that step."""
     seen = np.zeros(category_domain.shape[0], np.int8)
     domain_visits = np.zeros(n_domains, np.int64)
     status = np.empty(n_domains + 1, np.int8)
