@@ -4,39 +4,14 @@ One row a log and outcome. Rows of contracts (exchanges, adapters, pools) are no
 and stay out; a transfer to or from one of them belongs to an event that is already here.
 """
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 import polars as pl
 
+from pipelines.onchain.contracts import PROTOCOL
 from pipelines.onchain.ordering import place
-
-PROTOCOL = tuple(
-    bytes.fromhex(address)
-    for address in (
-        "00" * 20,
-        "4bfb41d5b3570defd03c39a9a4d8de6bd8b8982e",
-        "c5d563a36ae78145c45a50134d48a1215220f80a",
-        "4d97dcd97ec945f40cf65f87097ace5ea0476045",
-        "d91e80cf2e7be2e162c6513ced06f1dd0da35296",
-        "71523d0f655b41e805cec45b17163f528b59b820",
-        "3a3bd7bb9528e159577f7c2e685cc81a765002e2",
-        "7f67327e88c258932d7d8f72950be0d46975e11d",
-        "a5ef39c3d3e10d0b270233af41cac69796b12966",
-        "e3f18acc55091e2c48d883fc8c8413319d4ab7b0",
-        "b768891e3130f6df18214ac804d4db76c2c37730",
-        "56c79347e95530c01a2fc76e732f9566da16e113",
-        "78769d50be1763ed1ca0d5e878d93f05aabff29e",
-        "e111180000d2663c0091e4f400237545b87b996b",
-        "e2222d279d744050d28e00520010520000310f59",
-        "ada100874d00e3331d00f2007a9c336a65009718",
-        "ada100db00ca00073811820692005400218fce1f",
-        "ada200001000ef00d07553cee7006808f895c6f1",
-        "ada2005600dec949baf300f4c6120000bdb6eaab",
-    )
-)
-"""Addresses whose holdings are nobody's: mint and burn, exchanges, adapters, fee modules (reference B.1)."""
+from pipelines.onchain.tables import ONCHAIN_TABLES
 
 KINDS = pl.Enum(
     ["trade", "fee_refund", "split", "merge", "redeem", "convert", "transfer", "pool_buy", "pool_sell", "pool_add",
@@ -56,21 +31,14 @@ _LOG = ["block_number", "log_index"]
 _BIPS = 10_000
 
 
-@dataclass(frozen=True)
-class Decoded:
-    """The decoded tables that a ledger is made from; each in the shape of its table in `tables`."""
-
-    trades: pl.DataFrame
-    position_changes: pl.DataFrame
-    tokens: pl.DataFrame
-    preparations: pl.DataFrame
-    questions: pl.DataFrame
-    fees: pl.DataFrame
-    pools: pl.DataFrame
+INPUTS = ("trades", "position_changes", "tokens", "preparations", "questions", "fees", "pools")
+"""Tables that a ledger is made from."""
 
 
-def ledger(decoded: Decoded, contracts: Collection[bytes] = PROTOCOL) -> pl.DataFrame:
+def ledger(tables: Mapping[str, pl.DataFrame], contracts: Collection[bytes] = PROTOCOL) -> pl.DataFrame:
     """Every change of a holding, columns `SCHEMA`, sorted by (wallet, condition, outcome, place).
+
+    `tables` holds the tables `INPUTS`; one that is missing is empty.
 
     - BUY adds the amount less a fee taken in tokens, SELL takes the amount away; a refunded fee comes back.
     - Splits add to, merges take from every outcome of the condition.
@@ -81,23 +49,24 @@ def ledger(decoded: Decoded, contracts: Collection[bytes] = PROTOCOL) -> pl.Data
       (largest amount added − amount added), and all that is removed.
     - A transfer moves a token between wallets.
 
-    Left out: nested positions (a parent collection), sets of several outcomes, tokens and questions that are unknown.
+    Left out: nested positions (a parent collection), sets of several outcomes, tokens and questions that are
+    unknown, trades of pools whose creation is unknown (their transfers then count).
     """
-    changes = decoded.position_changes
-    pools = pl.concat([decoded.pools["pool"], changes.filter(pl.col("venue") == "pool")["contract"]]).unique()
-    own = set(contracts) | set(pools.to_list())
+    of = {name: tables.get(name, ONCHAIN_TABLES[name].empty()) for name in INPUTS}
+    changes, tokens, pools = of["position_changes"], of["tokens"], of["pools"]
+    own = pl.Series(sorted({*contracts, *pools["pool"].to_list()}), dtype=pl.Binary)
     parts = [
-        _trades(decoded.trades),
-        _refunds(decoded.fees, decoded.tokens),
+        _trades(of["trades"]),
+        _refunds(of["fees"], tokens),
         _conditions(changes),
-        _pools(changes),
-        _transfers(changes, decoded.tokens, own),
-        _conversions(changes, _asked(decoded)),
+        _pools(changes, pools),
+        _transfers(changes, tokens, own),
+        _conversions(changes, _asked(of["questions"], of["preparations"])),
     ]
     rows = pl.concat([part.select(pl.col(name).cast(dtype) for name, dtype in SCHEMA.items()) for part in parts])
     return (
         rows.filter(pl.all_horizontal(pl.col("wallet", "condition_id", "outcome").is_not_null()))
-        .filter(~pl.col("wallet").is_in(sorted(own)))
+        .filter(~pl.col("wallet").is_in(own.implode()))
         .sort("wallet", "condition_id", "outcome", *_LOG, "kind", "delta")
     )
 
@@ -125,16 +94,13 @@ def _conditions(changes: pl.DataFrame) -> pl.DataFrame:
     """Splits, merges and redemptions."""
     top = pl.col("parent_collection").is_null() | (pl.col("parent_collection") == bytes(32))
     rows = changes.filter(pl.col("kind").cast(pl.String).is_in(["split", "merge", "redeem"]) & top)
-    # The adapter's own splits and merges list no outcomes: its conditions have two.
-    unlisted = (pl.col("venue") == "neg_risk_adapter") & pl.col("outcome").is_null()
-    both = rows.filter(unlisted & pl.col("kind").cast(pl.String).is_in(["split", "merge"]))
-    rows = pl.concat([rows.filter(~unlisted), *(both.with_columns(outcome=pl.lit(i, pl.Int16)) for i in (0, 1))])
     gains = pl.col("kind") == "split"
     return rows.with_columns(pl.when(gains).then("amount").otherwise(-pl.col("amount")).alias("delta"))
 
 
-def _pools(changes: pl.DataFrame) -> pl.DataFrame:
-    rows = changes.filter(pl.col("venue") == "pool")
+def _pools(changes: pl.DataFrame, pools: pl.DataFrame) -> pl.DataFrame:
+    made = pools.select(pl.col("pool").alias("contract"), "condition_id").unique("contract")
+    rows = changes.filter(pl.col("venue") == "pool").drop("condition_id").join(made, on="contract")
     kept_back = pl.col("amount").max().over(_LOG) - pl.col("amount")
     kind = pl.col("kind").cast(pl.String)
     return rows.with_columns(
@@ -147,9 +113,8 @@ def _pools(changes: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _transfers(changes: pl.DataFrame, tokens: pl.DataFrame, contracts: Collection[bytes]) -> pl.DataFrame:
-    known = sorted(contracts)
-    party = pl.any_horizontal(pl.col("wallet", "counterparty", "operator").is_in(known).fill_null(False))
+def _transfers(changes: pl.DataFrame, tokens: pl.DataFrame, contracts: pl.Series) -> pl.DataFrame:
+    party = pl.any_horizontal(pl.col("wallet", "counterparty", "operator").is_in(contracts.implode()).fill_null(False))
     rows = (
         changes.filter((pl.col("kind").cast(pl.String) == "transfer") & ~party)
         .drop("condition_id", "outcome")
@@ -162,14 +127,14 @@ def _transfers(changes: pl.DataFrame, tokens: pl.DataFrame, contracts: Collectio
     return pl.concat([sent.select(*by, "delta"), got.select(*by, "delta")]).group_by(by).agg(pl.col("delta").sum())
 
 
-def _asked(decoded: Decoded) -> pl.DataFrame:
+def _asked(questions: pl.DataFrame, preparations: pl.DataFrame) -> pl.DataFrame:
     """Questions of neg-risk markets: market, index, condition, market fee, place of the preparation."""
     event = pl.col("event").cast(pl.String)
-    fee = decoded.questions.filter(event == "market_prepared").select("market_id", "fee_bips").unique("market_id")
+    fee = questions.filter(event == "market_prepared").select("market_id", "fee_bips").unique("market_id")
     return (
-        decoded.questions.filter(event == "question_prepared")
+        questions.filter(event == "question_prepared")
         .select("market_id", "question_id", "index", place().alias("asked_at"))
-        .join(decoded.preparations.select("question_id", "condition_id").unique(), on="question_id")
+        .join(preparations.select("question_id", "condition_id").unique(), on="question_id")
         .join(fee, on="market_id", how="left")
         .with_columns(pl.col("fee_bips").fill_null(0))
     )

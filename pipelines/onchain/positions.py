@@ -13,7 +13,7 @@ from pipelines.onchain.ordering import Bools, Ints, codes, number_in_run, place,
 from pipelines.onchain.settings import OnchainSettings
 
 PAIR = ["wallet", "condition_id"]
-_INT64_MAX = np.iinfo(np.int64).max
+_INT64_MAX = int(np.iinfo(np.int64).max)
 
 
 def follow(trades: pl.DataFrame) -> pl.DataFrame:
@@ -156,10 +156,10 @@ def _run(
             row = order[i]
             token = outcome[row]
             change = -held[token] if burns[row] else delta[row]
-            total = held[token] + change
-            # Two's complement wraps: the sum of two numbers of one sign must keep it.
-            if (change > 0 and total < held[token]) or (change < 0 and total > held[token]):
+            # Compared before it is added: compiled arithmetic may assume that no sum wraps.
+            if (change > 0 and held[token] > _INT64_MAX - change) or (change < 0 and held[token] < -_INT64_MAX - change):
                 return before, after, final, row
+            total = held[token] + change
             before[row] = held[token]
             after[row] = total
             held[token] = total

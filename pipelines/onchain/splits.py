@@ -56,4 +56,5 @@ def split_counts(instances: pl.DataFrame) -> pl.DataFrame:
 
 def _half_even(hundredths: Ints) -> Ints:
     whole, rest = hundredths // 100, hundredths % 100
-    return whole + ((rest > 50) | ((rest == 50) & (whole % 2 == 1)))
+    up: Ints = ((rest > 50) | ((rest == 50) & (whole % 2 == 1))).astype(np.int64)
+    return whole + up

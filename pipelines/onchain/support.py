@@ -94,15 +94,15 @@ def _retrieve(
     chosen = np.full((n, k), -1, np.int32)
     seen = np.zeros((n, k), np.int32)
     common = np.zeros((n_wallets, n_ranks), np.int32)
+    # A slot's state lies at its seat: seats of a market are taken in the order of entry, so that a scan is contiguous.
+    seat = np.full(slots_at[n_markets], -1, np.int64)
     trades = np.zeros(slots_at[n_markets], np.int32)
     latest = np.zeros(slots_at[n_markets], np.int64)
-    entered = np.empty(slots_at[n_markets], np.int64)
-    entered_rank = np.empty(slots_at[n_markets], np.int64)
+    rank_at = np.empty(slots_at[n_markets], np.int64)
     n_entered = np.zeros(n_markets, np.int64)
     inside = np.empty(pairs_at[n_markets], np.int64)
     n_inside = np.zeros(n_markets, np.int64)
     best = np.empty(k, np.int64)
-    best_rank = np.empty(k, np.int64)
     best_common = np.empty(k, np.int64)
     at = 0
     first = 0
@@ -114,25 +114,27 @@ def _retrieve(
         while at < support_in_time.shape[0] and support_block[support_in_time[at]] < now:
             row = support_in_time[at]
             slot, m = support_slot[row], support_market[row]
-            if trades[slot] == 0:
-                entered[slots_at[m] + n_entered[m]] = slot
-                entered_rank[slots_at[m] + n_entered[m]] = support_rank[row]
+            if seat[slot] < 0:
+                seat[slot] = slots_at[m] + n_entered[m]
+                rank_at[seat[slot]] = support_rank[row]
                 n_entered[m] += 1
                 for i in range(pairs_at[m], pairs_at[m] + n_inside[m]):
                     common[inside[i], support_rank[row]] += 1
-            trades[slot] += 1
-            latest[slot] = max(latest[slot], support_at[row])
+            trades[seat[slot]] += 1
+            latest[seat[slot]] = max(latest[seat[slot]], support_at[row])
             at += 1
         for i in range(first, upto):
             row = in_time[i]
             m, u = market[row], wallet[row]
             size = 0
             for j in range(slots_at[m], slots_at[m] + n_entered[m]):
-                slot, rank = entered[j], entered_rank[j]
+                rank = rank_at[j]
                 score = common[u, rank]
+                if size == k and score < best_common[k - 1]:
+                    continue
                 to = size
                 while to > 0 and _precedes(
-                    score, latest[slot], rank, best_common[to - 1], latest[best[to - 1]], best_rank[to - 1]
+                    score, latest[j], rank, best_common[to - 1], latest[best[to - 1]], rank_at[best[to - 1]]
                 ):
                     to -= 1
                 if to == k:
@@ -140,13 +142,11 @@ def _retrieve(
                 size = min(size + 1, k)
                 for place in range(size - 1, to, -1):
                     best[place] = best[place - 1]
-                    best_rank[place] = best_rank[place - 1]
                     best_common[place] = best_common[place - 1]
-                best[to] = slot
-                best_rank[to] = rank
+                best[to] = j
                 best_common[to] = score
             for j in range(size):
-                chosen[row, j] = best_rank[j]
+                chosen[row, j] = rank_at[best[j]]
                 seen[row, j] = trades[best[j]]
         for i in range(first, upto):
             row = in_time[i]
@@ -155,7 +155,7 @@ def _retrieve(
                 inside[pairs_at[m] + n_inside[m]] = u
                 n_inside[m] += 1
                 for j in range(slots_at[m], slots_at[m] + n_entered[m]):
-                    common[u, entered_rank[j]] += 1
+                    common[u, rank_at[j]] += 1
         first = upto
     return chosen, seen
 
