@@ -100,7 +100,7 @@ def _type_name(dtype: pl.DataType) -> str:
 
 
 def _is_text(dtype: pa.DataType) -> bool:
-    return pa.types.is_large_string(dtype) or pa.types.is_string_view(dtype) or pa.types.is_string(dtype)
+    return bool(pa.types.is_large_string(dtype) or pa.types.is_string_view(dtype) or pa.types.is_string(dtype))
 
 
 def _array_hash(array: pa.Array) -> str:

@@ -252,7 +252,7 @@ def _refused(event: Event, rows: pl.DataFrame, reason: pl.Expr) -> pl.DataFrame:
         pl.concat_str(pl.lit("0x"), pl.col("data").bin.slice(0, RAW_LIMIT // 2 - 1).bin.encode("hex")).alias("raw"),
         "block_number",
         "log_index",
-    ).cast(dict(REFUSED))
+    ).cast(REFUSED)
 
 
 def _expected(event: Event) -> str:

@@ -129,7 +129,7 @@ def _set_aside(chunk: RawChunk, typed: pl.DataFrame, reasons: list[tuple[np.ndar
         .filter(bad)
         .with_columns(pl.when(pl.col("topic0").bin.size() == 32).then("topic0"))
         .select(list(REFUSED))
-        .cast(dict(REFUSED))
+        .cast(REFUSED)
     )
     return LogChunk(typed.filter(~bad), pl.concat([chunk.refused, refused]), chunk.n_rows)
 

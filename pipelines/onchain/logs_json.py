@@ -45,7 +45,7 @@ def read(path: Path) -> Iterator[RawChunk]:
         frame = pl.DataFrame({TEXT: piece.lines}).with_row_index(LINE, offset=piece.first).cast({LINE: pl.Int64})
         chunk = _rows(frame.filter(pl.col(TEXT).str.strip_chars() != ""), shape)
         bad = piece.bad.with_columns(pl.lit(None).alias(name) for name in REFUSED if name not in piece.bad.columns)
-        refused = pl.concat([chunk.refused, bad.select(list(REFUSED)).cast(dict(REFUSED))])
+        refused = pl.concat([chunk.refused, bad.select(list(REFUSED)).cast(REFUSED)])
         yield RawChunk(chunk.rows, chunk.reasons, refused, chunk.n_rows + piece.bad.height)
 
 

@@ -22,10 +22,11 @@ _SIDE_BUYS = pl.col("side") == 0
 
 
 def _exchange() -> pl.Expr:
-    chain = pl.when(pl.col("address") == pl.lit(bytes.fromhex(EXCHANGES[0][2:]))).then(pl.lit(EXCHANGES[0], EXCHANGE))
-    for text in EXCHANGES[1:]:
-        chain = chain.when(pl.col("address") == pl.lit(bytes.fromhex(text[2:]))).then(pl.lit(text, EXCHANGE))
-    return chain.otherwise(None).alias("exchange")
+    named = pl.lit(None, EXCHANGE)
+    for text in EXCHANGES:
+        this = pl.col("address") == pl.lit(bytes.fromhex(text[2:]))
+        named = pl.when(this).then(pl.lit(text, EXCHANGE)).otherwise(named)
+    return named.alias("exchange")
 
 
 def _either(buys: pl.Expr, buy: str, sell: str) -> pl.Expr:

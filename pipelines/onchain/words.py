@@ -49,39 +49,24 @@ _PAIRS = np.uint64(0x0000FFFF0000FFFF)
 _LEAST = np.uint64(0xFFFFFFFF)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _load_big(typing_context: Any, address: Any) -> Any:
-    """The eight bytes at an address as one big-endian number."""
+def _loader(bits: int, *, big: bool = False) -> Any:
+    """What reads `bits` bits at an address in a kernel, the first byte lowest, or highest when `big`."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        place = builder.inttoptr(arguments[0], ir.IntType(64).as_pointer())
-        value = builder.load(place)
-        value.align = 1
-        return builder.bswap(value)
+    def load(typing_context: Any, address: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            value = builder.load(builder.inttoptr(arguments[0], ir.IntType(bits).as_pointer()))
+            value.align = 1
+            value = builder.bswap(value) if big else value
+            return value if bits == 64 else builder.zext(value, ir.IntType(64))
 
-    return nb.uint64(nb.uint64), generate
+        return nb.uint64(nb.uint64), generate
 
-
-@intrinsic  # type: ignore[untyped-decorator]
-def _load_byte(typing_context: Any, address: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        place = builder.inttoptr(arguments[0], ir.IntType(8).as_pointer())
-        return builder.zext(builder.load(place), ir.IntType(64))
-
-    return nb.uint64(nb.uint64), generate
+    return intrinsic(load)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _load_text(typing_context: Any, address: Any) -> Any:
-    """Eight characters at an address, the first one lowest."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        place = builder.inttoptr(arguments[0], ir.IntType(64).as_pointer())
-        value = builder.load(place)
-        value.align = 1
-        return value
-
-    return nb.uint64(nb.uint64), generate
+_load_big = _loader(64, big=True)
+_load_text = _loader(64)
+_load_byte = _loader(8)
 
 
 @dataclass(frozen=True)
@@ -146,8 +131,11 @@ def _read(
 def read_words(values: pl.Series, words: Sequence[Word]) -> tuple[dict[str, Ints], Places]:
     """Amounts and bits by name, and per row 0 or 1 + the first word that is not what it must be.
 
-    Every value must hold exactly the bytes of `words`; the values of a row that failed mean nothing.
+    The values of a row that failed mean nothing. Raises `ValueError` unless every value
+    holds exactly the bytes of `words`.
     """
+    if not (values.bin.size() == 32 * len(words)).all() or values.null_count():
+        raise ValueError(f"a value of {values.name!r} is not {32 * len(words)} bytes long")
     kinds = np.array([_KINDS[word.kind] for word in words], np.int8)
     constants = np.array([word.constant for word in words], np.int64)
     wanted = [word.name for word in words if word.kind in ("amount", "bit")]
@@ -163,7 +151,7 @@ def read_words(values: pl.Series, words: Sequence[Word]) -> tuple[dict[str, Ints
 
 @nb.njit(cache=True, nogil=True)
 def _nibble(character: np.uint64) -> int:
-    code = np.int64(character)
+    code = int(character)
     if 48 <= code <= 57:
         return code - 48
     if 97 <= code <= 102:
@@ -178,7 +166,7 @@ def _measure(views: Views, views_at: np.uint64, buffers: Addresses, valid: npt.N
     """Where each value ends once decoded."""
     total = 0
     for row in range(views.shape[0]):
-        length = np.int64(views[row, 0])
+        length = int(views[row, 0])
         if valid[row] and length:
             at = (
                 views_at + np.uint64(16 * row + 4)
@@ -202,7 +190,7 @@ def _unhex(
     failed: Codes,
 ) -> None:
     for row in range(views.shape[0]):
-        length = np.int64(views[row, 0])
+        length = int(views[row, 0])
         if not valid[row] or length == 0:
             continue
         at = views_at + np.uint64(16 * row + 4) if length <= 12 else buffers[views[row, 2]] + np.uint64(views[row, 3])
