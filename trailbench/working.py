@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import dagster as dg
 
-from trailbench.running import Progress, dagster_instance, run_job
+from trailbench.running import Progress, RunFailed, dagster_instance, run_job
 
 MOST_WORKERS = 4
 """SQLite takes few writers at once, and a worker holds up to 2 GB."""
@@ -55,6 +56,8 @@ class Workers:
             for done in as_completed(running):
                 done.result()
                 progress(running[done].says)
+        except BrokenProcessPool as error:
+            raise RunFailed("a worker was ended from outside; run the command again, it goes on there") from error
         finally:
             for waiting in running:
                 waiting.cancel()
