@@ -38,6 +38,7 @@ def errors() -> Iterator[None]:
     from resources.home import HomeError
     from resources.plugin_process import PluginError
     from resources.store import StoreError
+    from resources.wall import WallBreached
     from trailbench.exporting import ExportError
     from trailbench.running import RunFailed
 
@@ -51,6 +52,7 @@ def errors() -> Iterator[None]:
         HomeError,
         StoreError,
         PluginError,
+        WallBreached,
         ExportError,
         RunFailed,
         OSError,
