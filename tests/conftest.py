@@ -154,7 +154,7 @@ def built(
 @pytest.fixture
 def copied(built: SimpleNamespace, tmp_path: Path) -> SimpleNamespace:
     """A copy of `built` that a test may change."""
-    home = tmp_path / "home"
+    home = tmp_path / "copied"
     shutil.copytree(built.home, home)
     return SimpleNamespace(**{**vars(built), "home": home})
 
