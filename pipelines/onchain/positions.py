@@ -157,7 +157,9 @@ def _run(
             token = outcome[row]
             change = -held[token] if burns[row] else delta[row]
             # Compared before it is added: compiled arithmetic may assume that no sum wraps.
-            if (change > 0 and held[token] > _INT64_MAX - change) or (change < 0 and held[token] < -_INT64_MAX - change):
+            if (change > 0 and held[token] > _INT64_MAX - change) or (
+                change < 0 and held[token] < -_INT64_MAX - change
+            ):
                 return before, after, final, row
             total = held[token] + change
             before[row] = held[token]

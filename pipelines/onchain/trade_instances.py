@@ -30,11 +30,11 @@ def trade_instances(followed: pl.DataFrame, cohort: pl.DataFrame, settings: Onch
     `followed` is `positions.follow` of the cohort's trades; a wallet's instances are split in their
     order on the chain, over all markets. `amount` is in base units, 10⁻⁶ share, and `shares` the same in shares.
     """
-    rows = followed.join(cohort.select("wallet", "cohort"), on="wallet", maintain_order="left").with_columns(
-        action(), (pl.col("amount") / 1e6).alias("shares")
-    )
+    rows = followed.join(cohort.select("wallet", "cohort"), on="wallet", maintain_order="left").with_columns(action())
     _, wallet = codes(rows["wallet"])
     split = split_codes(wallet, settings.trade_split_percent, settings.trade_split_rule)
-    return rows.with_columns(split_column(split)).select(
+    # Divided outside the expression, which would multiply by a rounded 10⁻⁶.
+    shares = pl.Series("shares", rows["amount"].to_numpy() / 1e6)
+    return rows.with_columns(split_column(split), shares).select(
         pl.col(name).cast(dtype) for name, dtype in ONCHAIN_TABLES["trade_instances"].schema.items()
     )

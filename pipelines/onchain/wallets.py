@@ -122,7 +122,9 @@ def appearances(logs: pl.LazyFrame, contracts: Collection[bytes] = PROTOCOL) -> 
             and event.indexed[n - 1].name not in _NO_WALLETS
         )
         parts.append(
-            logs.filter(pl.col("topic0").is_in(pl.Series(topics, dtype=pl.Binary).implode()) & ~pl.col("removed")).select(
+            logs.filter(
+                pl.col("topic0").is_in(pl.Series(topics, dtype=pl.Binary).implode()) & ~pl.col("removed")
+            ).select(
                 pl.col(f"topic{n}").bin.slice(12, 20).alias("wallet"),
                 "address",
                 "block_number",
@@ -131,7 +133,14 @@ def appearances(logs: pl.LazyFrame, contracts: Collection[bytes] = PROTOCOL) -> 
                 "log_index",
             )
         )
-    return pl.concat(parts).filter(pl.col("wallet").is_not_null() & ~pl.col("wallet").is_in(pl.Series(sorted(contracts), dtype=pl.Binary).implode())).unique()
+    return (
+        pl.concat(parts)
+        .filter(
+            pl.col("wallet").is_not_null()
+            & ~pl.col("wallet").is_in(pl.Series(sorted(contracts), dtype=pl.Binary).implode())
+        )
+        .unique()
+    )
 
 
 def log_features(seen: pl.LazyFrame) -> pl.DataFrame:
