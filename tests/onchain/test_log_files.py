@@ -1,0 +1,334 @@
+"""Files of logs: every form gives the same rows, and every fault is a reject with its line or an error in words."""
+
+import gzip
+import json
+from pathlib import Path
+
+import chain_oracle as oracle
+import numpy as np
+import polars as pl
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipelines.commerce.reading import SourceError
+from pipelines.onchain import logs_json, logs_parquet
+from pipelines.onchain.abi import BY_NAME
+from pipelines.onchain.contracts import USDC_E
+from pipelines.onchain.drop import decode_drop
+from pipelines.onchain.logs import read_logs
+from pipelines.onchain.words import NOT_HEX, ODD, unhex
+
+
+def some_logs() -> list[dict]:
+    fill = BY_NAME["order_filled_v1"]
+    logs = [
+        oracle.log(
+            fill,
+            [oracle.keccak_like(i), b"\xab" * 20, b"\xcd" * 20, 0, i + 1, 5 + i, 6, 0],
+            block=40_000_000 + i // 3,
+            index=i,
+        )
+        for i in range(7)
+    ]
+    logs.append(
+        oracle.log(
+            BY_NAME["ctf_split"], [b"\x01" * 20, USDC_E, bytes(32), b"\x02" * 32, [1, 2], 7], block=40_000_009, index=1
+        )
+    )
+    logs.append(oracle.log(BY_NAME["order_cancelled"], [b"\x02" * 32], block=40_000_009, index=2))
+    return logs
+
+
+def columns(logs: list[dict]) -> pl.DataFrame:
+    """Logs as columns of hex text and integers."""
+    return pl.DataFrame(
+        {
+            "block_number": [int(log["blockNumber"], 16) for log in logs],
+            "block_hash": [log["blockHash"] for log in logs],
+            "timestamp": [int(log["blockTimestamp"], 16) for log in logs],
+            "transaction_index": [int(log["transactionIndex"], 16) for log in logs],
+            "log_index": [int(log["logIndex"], 16) for log in logs],
+            "transaction_hash": [log["transactionHash"] for log in logs],
+            "address": [log["address"] for log in logs],
+            **{f"topic{i}": [log["topics"][i] if len(log["topics"]) > i else None for log in logs] for i in range(4)},
+            "data": [log["data"] for log in logs],
+        }
+    )
+
+
+def binary(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.with_columns(pl.col(pl.String).str.slice(2).str.decode("hex"))
+
+
+def sqd(logs: list[dict]) -> list[dict]:
+    blocks: dict[str, dict] = {}
+    for log in logs:
+        header = {
+            "number": int(log["blockNumber"], 16),
+            "hash": log["blockHash"],
+            "timestamp": int(log["blockTimestamp"], 16),
+        }
+        block = blocks.setdefault(log["blockNumber"], {"header": header, "logs": []})
+        kept = {name: log[name] for name in ("address", "topics", "data", "transactionHash")}
+        block["logs"].append(
+            {**kept, "logIndex": int(log["logIndex"], 16), "transactionIndex": int(log["transactionIndex"], 16)}
+        )
+    return [*blocks.values(), {"header": {"number": 40_000_020, "hash": "0x" + "ee" * 32, "timestamp": 1}, "logs": []}]
+
+
+def _lines(values: list) -> bytes:
+    return ("\n".join(json.dumps(value) for value in values) + "\n").encode()
+
+
+def _parquet(frame: pl.DataFrame):
+    def write(path: Path) -> None:
+        frame.write_parquet(path)
+
+    return write
+
+
+def forms() -> dict:
+    logs = some_logs()
+    upper = [
+        {**log, "address": log["address"].upper().replace("0X", "0x"), "data": log["data"].upper().replace("0X", "0x")}
+        for log in logs
+    ]
+    bare = [{**log, "address": log["address"][2:], "topics": [t[2:] for t in log["topics"]]} for log in logs]
+    decimal = [
+        {**log, "blockNumber": int(log["blockNumber"], 16), "logIndex": str(int(log["logIndex"], 16))} for log in logs
+    ]
+    flat = columns(logs)
+    response = {"jsonrpc": "2.0", "id": 1}
+    quantity = pl.col("timestamp").map_elements(lambda n: n.to_bytes(5, "big"), pl.Binary)
+    return {
+        "lines": _lines(logs),
+        "blank lines, CRLF": _lines(logs).replace(b"\n", b"\r\n\r\n"),
+        "array": json.dumps(logs).encode(),
+        "pretty array": json.dumps(logs, indent=1).encode(),
+        "response": json.dumps({**response, "result": logs}).encode(),
+        "pretty response": json.dumps({**response, "result": logs}, indent=2).encode(),
+        "responses a line": _lines(
+            [{**response, "result": logs[:4]}, {**response, "result": []}, {**response, "result": logs[4:]}]
+        ),
+        "blocks": _lines(sqd(logs)),
+        "gz": gzip.compress(_lines(logs)),
+        "zst": zstandard.compress(_lines(logs)),
+        "gz array": gzip.compress(json.dumps(logs).encode()),
+        "upper case": _lines(upper),
+        "without 0x": _lines(bare),
+        "decimal": _lines(decimal),
+        "cryo binary": _parquet(binary(flat)),
+        "cryo hex": _parquet(flat.cast({"block_number": pl.UInt32, "log_index": pl.UInt32})),
+        "hypersync": _parquet(
+            binary(flat)
+            .with_columns(pl.lit(False).alias("removed"), quantity)
+            .cast({"log_index": pl.UInt64})
+            .rename({"timestamp": "block_timestamp"})
+        ),
+        "hypersync hex": _parquet(
+            flat.with_columns(
+                pl.Series("block_number", [log["blockNumber"] for log in logs]),
+                pl.Series("timestamp", [log["blockTimestamp"] for log in logs]),
+            )
+        ),
+        "instants": _parquet(
+            flat.with_columns(pl.from_epoch("timestamp", "s").dt.replace_time_zone("UTC").dt.cast_time_unit("ms"))
+        ),
+        "list of topics": _parquet(
+            flat.select(pl.exclude("^topic.$"), pl.Series("topics", [log["topics"] for log in logs]))
+        ),
+    }
+
+
+def put(path: Path, content) -> Path:
+    if callable(content):
+        content(path)
+    else:
+        path.write_bytes(content)
+    return path
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory):
+    return decode_drop([put(tmp_path_factory.mktemp("logs") / "logs", forms()["lines"])])
+
+
+@pytest.mark.parametrize("form", forms())
+def test_every_form_gives_the_same_rows(tmp_path, reference, form):
+    drop = decode_drop([put(tmp_path / "logs", forms()[form])])
+    assert drop.rejects.is_empty()
+    for name, table in reference.tables.items():
+        assert drop.tables[name].equals(table), name
+    assert drop.counts.equals(reference.counts)
+    trades = drop.tables["trades"]
+    assert trades.height == 7 and trades["wallet"].unique().to_list() == [b"\xab" * 20]
+    assert trades["tx_index"].to_list() == [0, 0, 0, 0, 1, 1, 1]
+    assert trades["time"].dt.epoch("s").to_list() == [1_680_000_000 + 2 * (i // 3) for i in range(7)]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_chunks_change_nothing(tmp_path, reference, size, monkeypatch):
+    monkeypatch.setattr(logs_parquet, "ROWS", size)
+    monkeypatch.setattr("pipelines.commerce.reading.CHUNK_BYTES", size * 900)
+    for form in ("lines", "blocks", "cryo binary", "cryo hex"):
+        drop = decode_drop([put(tmp_path / "logs", forms()[form])])
+        assert all(drop.tables[name].equals(table) for name, table in reference.tables.items())
+        assert drop.counts.equals(reference.counts)
+
+
+def test_order_of_rows_and_files_changes_nothing(tmp_path, reference):
+    logs = some_logs()[::-1]
+    first = put(tmp_path / "b.jsonl", _lines(logs[:3]))
+    second = put(tmp_path / "a.parquet", _parquet(binary(columns(logs[3:]))))
+    for paths in ([first, second], [second, first]):
+        drop = decode_drop(paths)
+        assert all(drop.tables[name].equals(table) for name, table in reference.tables.items())
+
+
+def faults() -> dict[str, tuple[dict, str]]:
+    log = some_logs()[0]
+    return {
+        "odd data": ({**log, "data": log["data"][:-1]}, "data has an odd number of hex digits"),
+        "letters in data": ({**log, "data": log["data"][:-1] + "g"}, "data is not hex"),
+        "number sign in data": ({**log, "data": "0x" + "0" * 8 + ":" + "0" * 311}, "data is not hex"),
+        "short address": ({**log, "address": log["address"][:-2]}, "address is not 20 bytes"),
+        "long topic": ({**log, "topics": [*log["topics"][:2], log["topics"][2] + "00"]}, "topic2 is not 32 bytes"),
+        "odd topic": ({**log, "topics": [log["topics"][0] + "0"]}, "topic0 has an odd number of hex digits"),
+        "5 topics": ({**log, "topics": log["topics"] + log["topics"][:1]}, "more than 4 topics"),
+        "null topic": ({**log, "topics": [log["topics"][0], None, log["topics"][2]]}, "a topic is null"),
+        "no topics": ({k: v for k, v in log.items() if k != "topics"}, "topics are missing"),
+        "topics no list": ({**log, "topics": log["topics"][0]}, "topics are missing"),
+        "no data": ({**log, "data": None}, "data is missing"),
+        "no address": ({k: v for k, v in log.items() if k != "address"}, "address is missing"),
+        "pending": ({**log, "blockNumber": None}, "block_number is missing"),
+        "no place": ({**log, "logIndex": None}, "log_index is missing"),
+        "negative": ({**log, "logIndex": -1}, "log_index is no number in its range"),
+        "words": ({**log, "blockNumber": "latest"}, "block_number is no number in its range"),
+        "half hex": ({**log, "blockNumber": "0xzz"}, "block_number is no number in its range"),
+        "huge": ({**log, "blockNumber": "0x" + "f" * 20}, "block_number is no number in its range"),
+        "fraction": ({**log, "blockNumber": 4.5}, "block_number is no number in its range"),
+        "short hash": ({**log, "blockHash": "0xab"}, "block_hash is not 32 bytes"),
+        "removed twice": ({**log, "removed": "perhaps"}, "removed is neither true nor false"),
+    }
+
+
+@pytest.mark.parametrize("fault", faults())
+def test_a_fault_is_a_reject_with_its_line(tmp_path, fault):
+    bad, reason = faults()[fault]
+    good = some_logs()[1:3]
+    drop = decode_drop([put(tmp_path / "x.jsonl", _lines([good[0], bad, good[1]]))])
+    assert drop.rejects.select("file", "line", "reason").rows() == [("x.jsonl", 2, reason)]
+    assert drop.tables["trades"].height == 2
+    assert drop.counts.filter(pl.col("outcome") == "reject")["rows"].to_list() == [1]
+
+
+@pytest.mark.parametrize("line", ['{"address": "0x', "[1]", "null", "42", '"text"', "{'a': 1}", "garbage", "{}{}"])
+def test_a_line_that_is_no_object_is_a_reject(tmp_path, line):
+    logs = [json.dumps(log) for log in some_logs()[:3]]
+    path = put(tmp_path / "x.jsonl", "\n".join([logs[0], logs[1], line, "", logs[2]]).encode())
+    drop = decode_drop([path])
+    assert drop.rejects.select("line", "reason", "raw").rows() == [(3, "not a JSON object", line)]
+    assert drop.tables["trades"].height == 3 and drop.counts["rows"].sum() == 4
+
+
+def test_optional_fields_may_be_absent(tmp_path):
+    log = {k: v for k, v in some_logs()[0].items() if k in ("address", "topics", "data", "blockNumber", "logIndex")}
+    (row,) = decode_drop([put(tmp_path / "x.jsonl", _lines([log]))]).tables["trades"].to_dicts()
+    assert [row[name] for name in ("tx_index", "time", "block_hash", "tx_hash")] == [None] * 4
+    frame = binary(columns(some_logs())).select("block_number", "log_index", "address", "^topic.$", "data")
+    assert decode_drop([put(tmp_path / "y", _parquet(frame))]).tables["trades"].height == 7
+
+
+def test_faults_in_parquet_are_rejects_with_their_row(tmp_path):
+    frame = columns(some_logs())
+    hexed = frame.with_columns(
+        pl.when(pl.int_range(pl.len()) == 4).then(pl.col("data").str.slice(0, 321)).otherwise("data").alias("data")
+    )
+    drop = decode_drop([put(tmp_path / "hex", _parquet(hexed))])
+    assert drop.rejects.select("line", "reason").rows() == [(5, "data has an odd number of hex digits")]
+    short = binary(frame).with_columns(
+        pl.when(pl.int_range(pl.len()) == 4)
+        .then(pl.col("address").bin.slice(0, 19))
+        .otherwise("address")
+        .alias("address")
+    )
+    drop = decode_drop([put(tmp_path / "binary", _parquet(short))])
+    assert drop.rejects.select("line", "reason").rows() == [(5, "address is not 20 bytes")]
+    missing = binary(frame).with_columns(
+        pl.when(pl.int_range(pl.len()) != 4).then("block_number").alias("block_number")
+    )
+    drop = decode_drop([put(tmp_path / "missing", _parquet(missing))])
+    assert drop.rejects.select("line", "reason").rows() == [(5, "block_number is missing")]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "the file is empty"),
+        (b"\n\n", "only blank lines"),
+        (json.dumps(some_logs()).encode()[:-40], "no whole JSON value"),
+        (b'{\n"jsonrpc": "2.0",\n"result": [', "no whole JSON value"),
+        (b'{\n"jsonrpc": "2.0",\n"result": {"a": 1}}', "no list of logs"),
+        (gzip.compress(_lines(some_logs()))[:-20], "cut off"),
+        (b"PAR1 and then nothing", "damaged or cut off"),
+        (_parquet(columns(some_logs()).drop("data")), "column 'data' is missing"),
+        (_parquet(columns(some_logs()).drop("topic0")), "column 'topic0' is missing"),
+        (_parquet(columns(some_logs()).cast({"block_number": pl.Float64})), "column 'block_number' holds Float64"),
+    ],
+)
+def test_a_file_that_is_no_log_is_an_error_that_names_it(tmp_path, content, words):
+    path = put(tmp_path / "drop.x", content)
+    with pytest.raises(SourceError, match=r"drop\.x") as error:
+        decode_drop([path])
+    assert words in str(error.value) and error.value.remedy
+
+
+def test_an_empty_answer_has_no_rows(tmp_path):
+    for content in (b"[]", b'{"jsonrpc":"2.0","id":1,"result":[]}'):
+        drop = decode_drop([put(tmp_path / "x", content)])
+        assert drop.counts.is_empty() and all(table.is_empty() for table in drop.tables.values())
+    assert list(read_logs(put(tmp_path / "y", _parquet(binary(columns(some_logs())).clear())))) == []
+    assert set(logs_json.SHAPES) == {"log", "block", "response"}
+
+
+def slow_unhex(text: str | None) -> tuple[bytes | None, int]:
+    if text is None:
+        return None, 0
+    digits = text[2:] if text[:2] in ("0x", "0X") else text
+    if len(digits.encode()) % 2:
+        return None, ODD
+    if not digits.isascii() or any(c not in "0123456789abcdefABCDEF" for c in digits):
+        return None, NOT_HEX
+    return bytes.fromhex(digits), 0
+
+
+HEX = st.text("0123456789abcdefABCDEF", max_size=40)
+NEARLY = st.text("0123456789abcdefABCDEF/:@`gG x\x00\x10\x1fé\x7f", max_size=40)
+
+
+@given(st.lists(st.none() | HEX | HEX.map(lambda t: "0x" + t) | NEARLY | NEARLY.map(lambda t: "0X" + t), max_size=8))
+def test_unhex_equals_the_slow_one(texts):
+    values, failed = unhex(pl.Series("x", texts, dtype=pl.String))
+    for text, value, fault in zip(texts, values, failed, strict=True):
+        expected, expected_fault = slow_unhex(text)
+        assert fault == expected_fault, text
+        if not fault:
+            assert value == expected
+
+
+@pytest.mark.parametrize("character", [chr(i) for i in range(128)])
+def test_unhex_knows_every_character(character):
+    texts = ["0" * place + character + "0" * (15 - place) for place in range(16)]
+    _, failed = unhex(pl.Series(texts))
+    fine = character in "0123456789abcdefABCDEF"
+    # A text that starts with 0x is shorter by it.
+    expected = [0 if fine or (place == 1 and character in "xX") else NOT_HEX for place in range(16)]
+    assert failed.tolist() == expected
+
+
+def test_unhex_reads_slices_and_several_chunks():
+    texts = pl.concat([pl.Series(["0x" + "ab" * 30, "0x01"]), pl.Series([None, "cd" * 50])], rechunk=False)
+    values, failed = unhex(texts[1:])
+    assert values.to_list() == [b"\x01", None, b"\xcd" * 50] and not np.any(failed)
