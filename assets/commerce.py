@@ -8,7 +8,8 @@ import dagster as dg
 from assets.inputs import domain_hashes, mapping_of, vocabulary_hash
 from assets.partitions import DROPS, RELEASE_SHARDS, RELEASES
 from assets.publishing import Made, Result, publish
-from assets.steps import OWNERS, Given, release_step
+from assets.steps import OWNERS as OWNERS
+from assets.steps import Given, release_step
 from expectations import checks
 from pipelines.commerce.batches import batches as make_batches
 from pipelines.commerce.cohort import cohort as make_cohort

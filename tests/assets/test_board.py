@@ -69,6 +69,24 @@ def test_the_board_is_published_reused_and_written_for_people(world: World) -> N
     assert page.count("builtin") >= 2 and "token counter" in page and "embedder" in page
 
 
+def test_a_release_and_its_funnel_say_in_the_ui_what_they_hold(world: World) -> None:
+    home, evaluated, instance = world
+    event = instance.get_latest_materialization_event(dg.AssetKey("release"))
+    assert event is not None and event.asset_materialization is not None
+    shown = event.asset_materialization.metadata
+    card = home.store.document(f"releases/{evaluated.release}/card.json")
+    assert shown["content_hash"].value.startswith(evaluated.release)
+    assert (shown["refusals"].value, shown["warnings"].value) == (card["refusals"], card["warnings"])
+    statistics = {row.data["name"]: row.data for row in shown["statistics"].records}  # type: ignore[union-attr]
+    assert statistics["visits per batch"]["paper"] == "52.3"
+    assert statistics["transitions"]["value"] == str(shown["transitions rows"].value)
+    steps = [row.data for row in shown["funnel"].records]  # type: ignore[union-attr]
+    assert [(row["place"], row["step"]) for row in steps] == [
+        (str(place), row["step"]) for place, row in enumerate(card["funnel"])
+    ]
+    assert (steps[0]["step"], steps[-1]["step"]) == ("read", "pools")
+
+
 def test_unlike_arms_are_not_ranked_together(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     _, evaluated, instance = world
     real = GivenExperiment.provenance

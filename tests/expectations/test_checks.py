@@ -57,6 +57,15 @@ def test_the_worst_failed_finding_decides(
     assert passed or sound.severity == severity
 
 
+def test_an_asset_may_have_checks_of_its_own() -> None:
+    more = {"credible": "can be believed"}
+    assert [spec.name for spec in checks.specs("board", SHARDS, more)] == ["sound", "consistent", "credible"]
+    findings = [finding("sound/a", True), finding("consistent/b", True), finding("credible", False, "warning")]
+    results = {one.check_name: one for one in checks.results(findings, "board")}
+    assert {name: one.passed for name, one in results.items()} == {"sound": True, "consistent": True, "credible": False}
+    assert results["credible"].severity == dg.AssetCheckSeverity.WARN
+
+
 def test_failing_rows_are_shown_exactly() -> None:
     rows = pl.DataFrame(
         {"user_id": ["9007199254740993"], "n": [2**60 + 1], "l1": [None]}, schema_overrides={"l1": pl.String}
