@@ -4,6 +4,8 @@ import polars as pl
 import pytest
 
 from pipelines.evaluation.experiment import DEMO, BadExperiment, Experiment, arms, parse, sample_users
+from pipelines.memory.registry import builtin_methods
+from resources.experiment_spec import bind
 
 READERS = {"embedding": "e", "lexical": "l"}
 TEXT = """\
@@ -92,3 +94,13 @@ def test_a_sample_is_keyed_nested_and_independent_of_order():
     assert drawn(10, series=users.sample(fraction=1, shuffle=True, seed=3).append(users)) == drawn(10)
     assert drawn(10, seed=2) != drawn(10)
     assert drawn(100) == drawn("all") == drawn(101) == sorted(users.to_list())
+
+
+def test_a_bound_experiment_carries_the_fingerprints_of_its_methods_and_refuses_what_they_do_not_take():
+    readers = {"embedding": "e"}
+    experiment = Experiment(name="a", methods={"recent_k": [{}]})
+    spec = builtin_methods()["recent_k"]
+    (arm,) = bind(experiment, "r", "key", ["u"], readers).arms
+    assert arm.arm == arms(experiment, "r", {"recent_k": spec.fingerprint(spec.config_model())}, readers)[0]
+    with pytest.raises(BadExperiment, match="method recent_k does not take its configuration: nope: Extra inputs"):
+        bind(Experiment(name="a", methods={"recent_k": [{"nope": 1}]}), "r", "key", ["u"], readers)
