@@ -6,6 +6,7 @@ from datetime import datetime
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field
 
+from pipelines.onchain.ids import token_id
 from pipelines.onchain.tables import ONCHAIN_TABLES
 
 Derive = Callable[[bytes, int, bool], bytes]
@@ -27,7 +28,7 @@ class TargetContext(BaseModel):
     end: datetime | None = Field(default=None, description="planned end date, UTC")
 
 
-def markets(gamma: pl.DataFrame, derive: Derive) -> pl.DataFrame:
+def markets(gamma: pl.DataFrame, derive: Derive = token_id) -> pl.DataFrame:
     """Table `markets` from readings of `gamma.read_markets` (any number of files, concatenated).
 
     Of several readings of a market the latest by `updated` stands, of equal ones the greatest by text, so that
@@ -35,7 +36,7 @@ def markets(gamma: pl.DataFrame, derive: Derive) -> pl.DataFrame:
     silent, and the kind that gives the source's ids is taken (standard when neither or none does).
     `ids_match` compares with the source's ids, null when it gives none.
     """
-    text = pl.struct(pl.all().exclude("source_token_ids")).struct.json_encode()
+    text = pl.struct(pl.all().exclude("condition_id", "source_token_ids")).struct.json_encode()
     ids = pl.col("source_token_ids").list.eval(pl.element().bin.encode("hex")).list.join(",").fill_null("")
     latest = (
         gamma.with_columns(text.alias("__text"), ids.alias("__ids"))

@@ -245,7 +245,7 @@ def add_funnels(funnels: Iterable[pl.DataFrame]) -> pl.DataFrame:
     """The funnel of all shards: counts added, step by step."""
     rows = pl.concat(list(funnels))
     by = ["step", "filter", "threshold", "origin"]
-    return rows.group_by(by).agg(pl.col("wallets", "sequences", "trades").sum()).sort("step").select(FUNNEL)
+    return rows.group_by(by).agg(pl.col("wallets", "sequences", "trades").sum()).sort("step").select(list(FUNNEL))
 
 
 def draw(wallets: pl.DataFrame, settings: OnchainSettings) -> pl.DataFrame:
