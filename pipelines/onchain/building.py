@@ -18,14 +18,16 @@ class Builder:
 
     `build` gets a frame with the event's arguments by name (elements of a list as
     `name.0`, `name.1`, …), `address` and the columns of `PLACE`, and the length of
-    the list. `refuse` are conditions under which a row is malformed, with the reason;
-    `foreign` the condition under which it belongs to somebody else.
+    the list. `prepare` may add columns that the others use; `refuse` are conditions
+    under which a row is malformed, with the reason; `foreign` the condition under
+    which it belongs to somebody else.
     """
 
     table: str
     build: Callable[[pl.DataFrame, int], pl.DataFrame]
     refuse: tuple[tuple[pl.Expr, str], ...] = ()
     foreign: pl.Expr | None = None
+    prepare: Callable[[pl.DataFrame], pl.DataFrame] | None = None
 
 
 def shaped(frame: pl.DataFrame, table: str, *columns: pl.Expr) -> pl.DataFrame:

@@ -31,8 +31,6 @@ REFUSED = pl.Schema(
     }
 )
 COUNTS = pl.Schema({"outcome": pl.String, "event": pl.String, "rows": pl.Int64})
-_CODE = "__code"
-_PREFIX = {int.from_bytes(event.topic0[:8], "big"): code for code, event in enumerate(EVENTS)}
 _WRONG = {
     "address": "is no address",
     "amount": "is 2^63 or more",
@@ -83,6 +81,7 @@ def decode(logs: pl.DataFrame, pools: Collection[bytes] = ()) -> Decoded:
                 kept = frame.filter(~builder.foreign)
                 counts.append(("foreign", event.name, frame.height - kept.height))
                 frame = kept
+            frame = builder.prepare(frame) if builder.prepare else frame
             frame, bad = _refuse(event, frame, size, builder)
             refused.append(bad)
             counts.append(("reject", event.name, bad.height))
@@ -102,24 +101,11 @@ def decode(logs: pl.DataFrame, pools: Collection[bytes] = ()) -> Decoded:
 
 def by_event(logs: pl.DataFrame) -> Iterator[tuple[Event | None, pl.DataFrame]]:
     """Logs by the event that their topic 0 names; None where it names none."""
-    prefix = pl.col("topic0").bin.slice(0, 8).bin.reinterpret(dtype=pl.UInt64, endianness="big")
-    code = prefix.replace_strict(
-        pl.Series(list(_PREFIX), dtype=pl.UInt64),
-        pl.Series(list(_PREFIX.values()), dtype=pl.Int8),
-        default=pl.lit(-1, pl.Int8),
-        return_dtype=pl.Int8,
-    )
-    codes = logs.select(code.fill_null(-1).alias(_CODE)).to_series()
-    for found in codes.unique().sort():
-        rows = logs if codes.n_unique() == 1 else logs.filter(codes == found)
-        if found < 0:
-            yield None, rows
-            continue
-        same = _equals(rows["topic0"], EVENTS[found].topic0)
-        if not same.all():
-            yield None, rows.filter(~same)
-            rows = rows.filter(same)
-        yield EVENTS[found], rows
+    codes = words.find(logs["topic0"], [event.topic0 for event in EVENTS])
+    found = np.unique(codes)
+    for code in found:
+        rows = logs if len(found) == 1 else logs.filter(pl.Series(codes == code))
+        yield None if code < 0 else EVENTS[code], rows
 
 
 def of_protocol(logs: pl.DataFrame) -> pl.Series:
@@ -149,9 +135,9 @@ def read_event(event: Event, rows: pl.DataFrame) -> Iterator[tuple[pl.DataFrame 
     """Arguments of the logs of one event, one frame a length of its lists, with that length; and what is refused."""
     rows, bad = _with_topics(event, rows)
     yield None, 0, bad
-    sizes = rows["data"].bin.size()
-    for n_bytes in sizes.unique().sort():
-        part = rows if sizes.n_unique() == 1 else rows.filter(sizes == n_bytes)
+    sizes = words.sizes(rows["data"])
+    for n_bytes in np.unique(sizes).tolist():
+        part = rows if (sizes == n_bytes).all() else rows.filter(pl.Series(sizes == n_bytes))
         words_ = layout(event, n_bytes // 32) if n_bytes % 32 == 0 else None
         if words_ is None:
             fault = f"data has {n_bytes} bytes, not {_expected(event)}"
@@ -201,22 +187,19 @@ def _with_topics(event: Event, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.Dat
 def _arguments(
     event: Event, rows: pl.DataFrame, layout_: Sequence[Word], values: dict[str, words.Ints]
 ) -> pl.DataFrame:
-    columns: list[pl.Expr | pl.Series] = []
+    columns: list[pl.Series] = []
     for i, argument in enumerate(event.indexed, 1):
-        topic = pl.col(f"topic{i}")
-        if argument.kind == "amount":
-            topic = pl.col(f"__topic{i}")
-        elif argument.kind == "address":
-            topic = topic.bin.slice(12, 20)
-        columns.append(topic.alias(argument.name))
-    for i, word in enumerate(layout_):
-        if word.kind in ("amount", "bit"):
-            columns.append(pl.Series(word.name, values[word.name]))
-        elif word.kind in ("bytes32", "uint256"):
-            columns.append(pl.col("data").bin.slice(32 * i, 32).alias(word.name))
-        elif word.kind == "address":
-            columns.append(pl.col("data").bin.slice(32 * i + 12, 20).alias(word.name))
-    return rows.select(*columns, "address", *PLACE, LINE, "data")
+        topic = rows[f"__topic{i}" if argument.kind == "amount" else f"topic{i}"]
+        columns.append(words.cut(topic, [("", 12, 20)])[0] if argument.kind == "address" else topic)
+        columns[-1] = columns[-1].alias(argument.name)
+    columns += [pl.Series(name, column) for name, column in values.items()]
+    pieces = [
+        (word.name, 32 * i + 12, 20) if word.kind == "address" else (word.name, 32 * i, 32)
+        for i, word in enumerate(layout_)
+        if word.kind in ("bytes32", "uint256", "address")
+    ]
+    columns += words.cut(rows["data"], pieces)
+    return pl.DataFrame([*columns, *rows.select("address", *PLACE, LINE, "data").get_columns()])
 
 
 def _list_length(event: Event, layout_: Sequence[Word]) -> int:

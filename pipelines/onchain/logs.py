@@ -82,7 +82,9 @@ def _typed(chunk: RawChunk) -> LogChunk:
                 reasons.append((failed == words.ODD, f"{name} has an odd number of hex digits"))
                 reasons.append((failed == words.NOT_HEX, f"{name} is not hex"))
         if name in _LENGTHS and values.null_count() < len(values):
-            wrong = (values.bin.size() != _LENGTHS[name]).fill_null(False).to_numpy()
+            wrong = words.sizes(values) != _LENGTHS[name]
+            if values.null_count():
+                wrong &= values.is_not_null().to_numpy()
             if wrong.any():
                 reasons.append((wrong, f"{name} is not {_LENGTHS[name]} bytes"))
         columns.append(values)

@@ -6,19 +6,14 @@ on the other side, who has a log of his own, and whose token differs when the ma
 mints or merges a pair.
 """
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
+from pipelines.onchain import words
 from pipelines.onchain.building import ZERO, Builder, any_of, shaped
 from pipelines.onchain.contracts import EXCHANGES_V1, EXCHANGES_V2
 from pipelines.onchain.tables import ABI, DIRECTION, EXCHANGE, EXCHANGES, FEE_ASSET, TRADE_ROLE
-
-_MAKER_PAYS = pl.col("maker_asset") == pl.lit(ZERO)
-"""V1: asset 0 is the collateral; who gives it buys."""
-_ONE_COLLATERAL = (
-    (pl.col("taker_asset") == pl.lit(ZERO)) == _MAKER_PAYS,
-    "not exactly one of the two assets is collateral",
-)
-_SIDE_BUYS = pl.col("side") == 0
 
 
 def _exchange() -> pl.Expr:
@@ -29,30 +24,45 @@ def _exchange() -> pl.Expr:
     return named.alias("exchange")
 
 
-def _either(buys: pl.Expr, buy: str, sell: str) -> pl.Expr:
-    return pl.when(buys).then(pl.col(buy)).otherwise(pl.col(sell))
+def _order_v1(frame: pl.DataFrame) -> pl.DataFrame:
+    """V1: asset 0 is the collateral; who gives it buys the other asset."""
+    buys = words.find(frame["maker_asset"], [ZERO]) == 0
+    sells = words.find(frame["taker_asset"], [ZERO]) == 0
+    token = words.choose("token_id", buys, frame["taker_asset"], frame["maker_asset"])
+    return _order(frame, buys).with_columns(token, pl.Series("sound", buys != sells))
 
 
-def _order(buys: pl.Expr, token: pl.Expr, abi: str) -> tuple[pl.Expr, ...]:
+def _order_v2(frame: pl.DataFrame) -> pl.DataFrame:
+    """V2: the side is said, and decides in the same way which amount is collateral."""
+    sound = words.find(frame["token_id"], [ZERO]) < 0
+    return _order(frame, frame["side"].to_numpy() == 0).with_columns(pl.Series("sound", sound))
+
+
+def _order(frame: pl.DataFrame, buys: npt.NDArray[np.bool_]) -> pl.DataFrame:
+    given, taken = frame["maker_amount"].to_numpy(), frame["taker_amount"].to_numpy()
+    return frame.with_columns(
+        pl.Series("buys", buys),
+        pl.Series("amount", np.where(buys, taken, given)),
+        pl.Series("collateral", np.where(buys, given, taken)),
+    )
+
+
+def _shared(abi: str) -> tuple[pl.Expr, ...]:
     return (
         pl.col("maker").alias("wallet"),
         _exchange(),
         pl.lit(abi, ABI).alias("abi"),
-        pl.when(buys).then(pl.lit("BUY", DIRECTION)).otherwise(pl.lit("SELL", DIRECTION)).alias("direction"),
-        token.alias("token_id"),
-        _either(buys, "taker_amount", "maker_amount").alias("amount"),
-        _either(buys, "maker_amount", "taker_amount").alias("collateral"),
+        pl.when("buys").then(pl.lit("BUY", DIRECTION)).otherwise(pl.lit("SELL", DIRECTION)).alias("direction"),
     )
 
 
-def _fill(frame: pl.DataFrame, buys: pl.Expr, token: pl.Expr, abi: str) -> pl.DataFrame:
-    amount = _either(buys, "taker_amount", "maker_amount")
-    collateral = _either(buys, "maker_amount", "taker_amount")
-    in_tokens = buys if abi == "v1" else pl.lit(False)
+def _fill(frame: pl.DataFrame, abi: str) -> pl.DataFrame:
+    in_tokens = pl.col("buys") if abi == "v1" else pl.lit(False)
+    amount, collateral = pl.col("amount"), pl.col("collateral")
     return shaped(
         frame,
         "trades",
-        *_order(buys, token, abi),
+        *_shared(abi),
         pl.col("taker").alias("counterparty"),
         pl.when(any_of("taker", EXCHANGES_V1 | EXCHANGES_V2))
         .then(pl.lit("taker", TRADE_ROLE))
@@ -69,29 +79,29 @@ def _fill(frame: pl.DataFrame, buys: pl.Expr, token: pl.Expr, abi: str) -> pl.Da
 
 
 def _fill_v1(frame: pl.DataFrame, _: int) -> pl.DataFrame:
-    return _fill(frame, _MAKER_PAYS, _either(_MAKER_PAYS, "taker_asset", "maker_asset"), "v1")
+    return _fill(frame, "v1")
 
 
 def _fill_v2(frame: pl.DataFrame, _: int) -> pl.DataFrame:
-    return _fill(frame, _SIDE_BUYS, pl.col("token_id"), "v2")
+    return _fill(frame, "v2")
 
 
 def _match_v1(frame: pl.DataFrame, _: int) -> pl.DataFrame:
-    token = _either(_MAKER_PAYS, "taker_asset", "maker_asset")
-    return shaped(frame, "matches", *_order(_MAKER_PAYS, token, "v1"))
+    return shaped(frame, "matches", *_shared("v1"))
 
 
 def _match_v2(frame: pl.DataFrame, _: int) -> pl.DataFrame:
-    return shaped(frame, "matches", *_order(_SIDE_BUYS, pl.col("token_id"), "v2"))
+    return shaped(frame, "matches", *_shared("v2"))
 
 
-_A_TOKEN = (pl.col("token_id") == pl.lit(ZERO), "the token is 0, which is collateral")
+_ONE_COLLATERAL = (~pl.col("sound"), "not exactly one of the two assets is collateral")
+_A_TOKEN = (~pl.col("sound"), "the token is 0, which is collateral")
 
 BUILDERS = {
-    "order_filled_v1": Builder("trades", _fill_v1, (_ONE_COLLATERAL,)),
-    "order_filled_v2": Builder("trades", _fill_v2, (_A_TOKEN,)),
-    "orders_matched_v1": Builder("matches", _match_v1, (_ONE_COLLATERAL,)),
-    "orders_matched_v2": Builder("matches", _match_v2, (_A_TOKEN,)),
+    "order_filled_v1": Builder("trades", _fill_v1, (_ONE_COLLATERAL,), prepare=_order_v1),
+    "order_filled_v2": Builder("trades", _fill_v2, (_A_TOKEN,), prepare=_order_v2),
+    "orders_matched_v1": Builder("matches", _match_v1, (_ONE_COLLATERAL,), prepare=_order_v1),
+    "orders_matched_v2": Builder("matches", _match_v2, (_A_TOKEN,), prepare=_order_v2),
 }
 """By event."""
 

@@ -94,6 +94,99 @@ def column(values: pl.Series) -> Column:
     )
 
 
+def _from_views(name: str, views: Views, buffers: Sequence[pa.Buffer]) -> pl.Series:
+    array = pa.Array.from_buffers(pa.binary_view(), len(views), [None, pa.py_buffer(views), *buffers])
+    made = pl.from_arrow(array)
+    assert isinstance(made, pl.Series)
+    return made.rename(name)
+
+
+def sizes(values: pl.Series) -> npt.NDArray[np.uint32]:
+    """Bytes of each value of a Binary column; 0 for null."""
+    source = column(values)
+    lengths = source.views[:, 0]
+    return lengths if source.valid.all() else np.where(source.valid, lengths, np.uint32(0))
+
+
+@nb.njit(cache=True, nogil=True)
+def _cut(views: Views, buffers: Addresses, starts: Ints, lengths: Ints, out: npt.NDArray[np.uint32]) -> None:
+    for row in range(views.shape[0]):
+        at = buffers[views[row, 2]] + np.uint64(views[row, 3])
+        for piece in range(starts.shape[0]):
+            start = starts[piece]
+            out[piece, row, 0] = lengths[piece]
+            out[piece, row, 1] = _load_text(at + np.uint64(start)) & _LEAST
+            out[piece, row, 2] = views[row, 2]
+            out[piece, row, 3] = views[row, 3] + start
+
+
+def cut(values: pl.Series, pieces: Sequence[tuple[str, int, int]]) -> list[pl.Series]:
+    """Parts (name, start, length) of every value as columns that share the buffers of `values`.
+
+    Parts are longer than 12 bytes and lie inside every value. Raises `ValueError` otherwise.
+    """
+    if not pieces or not len(values):
+        return [pl.Series(name, [], pl.Binary) for name, _, _ in pieces]
+    source = column(values)
+    end = max(start + length for _, start, length in pieces)
+    if source.views[:, 0].min() < end or not source.valid.all() or min(length for _, _, length in pieces) <= 12:
+        raise ValueError(f"a value of {values.name!r} is shorter than {end} bytes")
+    starts = np.array([start for _, start, _ in pieces], np.int64)
+    lengths = np.array([length for _, _, length in pieces], np.int64)
+    out = np.empty((len(pieces), len(values), 4), np.uint32)
+    _cut(source.views, source.buffers, starts, lengths, out)
+    buffers = source.owner.buffers()[2:]
+    return [_from_views(name, out[i], buffers) for i, (name, _, _) in enumerate(pieces)]
+
+
+def choose(name: str, first: npt.NDArray[np.bool_], one: pl.Series, other: pl.Series) -> pl.Series:
+    """Of every pair of values longer than 12 bytes the first where `first`, else the second; nothing is copied."""
+    if not len(one):
+        return pl.Series(name, [], pl.Binary)
+    a, b = column(one), column(other)
+    out = np.empty((len(one), 4), np.uint32)
+    _choose(first, a.views, b.views, len(a.buffers), out)
+    return _from_views(name, out, [*a.owner.buffers()[2:], *b.owner.buffers()[2:]])
+
+
+@nb.njit(cache=True, nogil=True)
+def _choose(first: npt.NDArray[np.bool_], one: Views, other: Views, shift: int, out: npt.NDArray[np.uint32]) -> None:
+    for row in range(out.shape[0]):
+        if first[row]:
+            out[row] = one[row]
+        else:
+            out[row] = other[row]
+            out[row, 2] += np.uint32(shift)
+
+
+@nb.njit(cache=True, nogil=True)
+def _find(views: Views, buffers: Addresses, valid: npt.NDArray[np.bool_], known: Addresses, out: Codes) -> None:
+    for row in range(views.shape[0]):
+        out[row] = -1
+        if not valid[row] or views[row, 0] != 32:
+            continue
+        at = buffers[views[row, 2]] + np.uint64(views[row, 3])
+        first = _load_big(at)
+        for code in range(known.shape[0]):
+            if (
+                first == known[code, 0]
+                and _load_big(at + np.uint64(8)) == known[code, 1]
+                and _load_big(at + np.uint64(16)) == known[code, 2]
+                and _load_big(at + np.uint64(24)) == known[code, 3]
+            ):
+                out[row] = code
+                break
+
+
+def find(values: pl.Series, known: Sequence[bytes]) -> Codes:
+    """Place of each value among 32-byte values that are `known`, −1 for others and null."""
+    out = np.empty(len(values), np.int8)
+    source = column(values)
+    table = np.frombuffer(b"".join(known), ">u8").astype(np.uint64).reshape(-1, 4)
+    _find(source.views, source.buffers, source.valid, table, out)
+    return out
+
+
 @nb.njit(cache=True, nogil=True)
 def _read(
     views: Views, buffers: Addresses, kinds: Codes, constants: Ints, slots: Ints, values: Ints, failed: Places
@@ -134,7 +227,7 @@ def read_words(values: pl.Series, words: Sequence[Word]) -> tuple[dict[str, Ints
     The values of a row that failed mean nothing. Raises `ValueError` unless every value
     holds exactly the bytes of `words`.
     """
-    if not (values.bin.size() == 32 * len(words)).all() or values.null_count():
+    if values.null_count() or (sizes(values) != 32 * len(words)).any():
         raise ValueError(f"a value of {values.name!r} is not {32 * len(words)} bytes long")
     kinds = np.array([_KINDS[word.kind] for word in words], np.int8)
     constants = np.array([word.constant for word in words], np.int64)
