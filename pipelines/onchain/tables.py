@@ -350,6 +350,19 @@ ONCHAIN_TABLES: dict[str, Table] = {
         key=("wallet",),
         may_be_empty=_ANY_SHARD,
     ),
+    "cohort_funnel": Table(
+        "What is left of the candidates after each filter, in the order of the filters (design step 6).",
+        {
+            "step": Column(pl.Int32, "place of the filter; 0 = all that were seen"),
+            "filter": Column(pl.String, "the filter"),
+            "threshold": Column(pl.String, "what it keeps; empty for step 0"),
+            "origin": Column(pl.String, "who set the threshold: paper §… or ours"),
+            "wallets": Column(pl.Int64, "wallets left", "wallets"),
+            "sequences": Column(pl.Int64, "wallet–markets left", "wallet–markets"),
+            "trades": Column(pl.Int64, "trades left", "trades"),
+        },
+        key=("step",),
+    ),
     "cohort_trades": Table(
         "Trades of cohort wallets that passed every filter, numbered; what histories refer to.",
         {

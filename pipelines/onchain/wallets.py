@@ -24,17 +24,6 @@ DRAW_SALT = key64("wallets", "salt")
 _NO_WALLETS = ("oracle", "collateral_token")
 """Indexed addresses that name a contract, not a holder."""
 
-FUNNEL: dict[str, pl.DataType | type[pl.DataType]] = {
-    "step": pl.Int32,
-    "filter": pl.String,
-    "threshold": pl.String,
-    "origin": pl.String,
-    "wallets": pl.Int64,
-    "sequences": pl.Int64,
-    "trades": pl.Int64,
-}
-"""Columns of a cohort funnel: what is left after each filter; a sequence is a wallet–market."""
-
 
 @dataclass(frozen=True)
 class Filter:
@@ -203,7 +192,7 @@ def sequences(followed: pl.DataFrame, settings: OnchainSettings) -> pl.DataFrame
 def assess(
     features: pl.DataFrame, followed: pl.DataFrame, settings: OnchainSettings
 ) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-    """Apply the filters: wallets with their features and `reason`, the sequences left, the funnel (`FUNNEL`).
+    """Apply the filters: wallets with their features and `reason`, the sequences left, the table `cohort_funnel`.
 
     `features` is `log_features`; wallets that only trade without being in it are added, with 0 logs.
     Every wallet has the first filter that stopped it as `reason`, empty when none did.
@@ -232,8 +221,8 @@ def assess(
         funnel.append(_funnel_row(each.name, each.threshold, each.origin, wallets, left))
     kept = left.group_by("wallet").agg(pl.len().cast(pl.Int64).alias("kept_markets"))
     wallets = wallets.join(kept, on="wallet", how="left").with_columns(pl.col("kept_markets").fill_null(0))
-    table = pl.DataFrame(funnel, orient="row", schema=[name for name in FUNNEL if name != "step"])
-    numbered = table.with_row_index("step").select(pl.col(name).cast(dtype) for name, dtype in FUNNEL.items())
+    rows = [(step, *row) for step, row in enumerate(funnel)]
+    numbered = pl.DataFrame(rows, orient="row", schema=ONCHAIN_TABLES["cohort_funnel"].schema)
     return (
         wallets.select(*features.columns, *counts, "kept_markets", "reason").sort("wallet"),
         left.sort(PAIR),
@@ -242,10 +231,10 @@ def assess(
 
 
 def add_funnels(funnels: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    """The funnel of all shards: counts added, step by step."""
+    """Table `cohort_funnel` of all shards: counts added, step by step."""
     rows = pl.concat(list(funnels))
     by = ["step", "filter", "threshold", "origin"]
-    return rows.group_by(by).agg(pl.col("wallets", "sequences", "trades").sum()).sort("step").select(list(FUNNEL))
+    return rows.group_by(by).agg(pl.col("wallets", "sequences", "trades").sum()).sort("step").select(rows.columns)
 
 
 def draw(wallets: pl.DataFrame, settings: OnchainSettings) -> pl.DataFrame:

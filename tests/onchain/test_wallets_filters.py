@@ -6,8 +6,10 @@ import polars as pl
 import pytest
 from chain_worlds import market, table, trade, trades, wallet
 
+from pipelines.commerce.funnel import funnel
 from pipelines.onchain.abi import EVENTS
 from pipelines.onchain.contracts import CONDITIONAL_TOKENS, EXCHANGES_V1
+from pipelines.onchain.funnel import cohort_steps
 from pipelines.onchain.positions import follow
 from pipelines.onchain.settings import OnchainSettings
 from pipelines.onchain.tables import ONCHAIN_TABLES
@@ -229,3 +231,19 @@ def test_every_setting_names_unit_and_origin() -> None:
         assert extra["origin"].startswith(("paper §", "ours")), name
         assert field.description, name
     assert len({each.name for each in filters(OnchainSettings())}) == len(filters(OnchainSettings()))
+
+
+def test_the_funnel_explains_every_wallet() -> None:
+    rows = [row for u in range(8) for m in range(3) for row in buys(u, m, u % 3 + 1)]
+    limits = OPEN.model_copy(update={"min_rows": 2, "min_markets": 3, "evaluation_wallets": 2, "support_wallets": 1})
+    wallets, _, cohort_funnel = assess(NO_LOGS, follow(trades(*rows)), limits)
+    steps = cohort_steps(cohort_funnel, draw(wallets, limits))
+    assert funnel(steps).select("step", "unit", "reason", "n").rows() == [
+        ("filters", "wallets", "", 5),
+        ("filters", "wallets", "too few markets left", 3),
+        ("filters", "wallet–markets", "", 15),
+        ("filters", "wallet–markets", "sequence too short", 9),
+        ("draw", "wallets", "", 2),
+        ("draw", "wallets", "support", 1),
+        ("draw", "wallets", "unused", 2),
+    ]
