@@ -18,6 +18,7 @@ from pipelines.hashing import bucket_hashes, digest_json, frame_hash
 from pipelines.schema import SCHEMA_VERSION, TABLES
 from resources.catalog import Catalog
 from resources.code import code_version
+from resources.settings import home_settings
 from resources.store import AuditFailed, Published
 
 Frame = pl.DataFrame | pl.LazyFrame
@@ -100,7 +101,7 @@ def _put(
     findings: list[Finding],
 ) -> Published:
     companions = {name: frame for name, frame in frames.items() if name != table}
-    judge = audit_for(table, companions, settings, counts=made.counts)
+    judge = audit_for(table, companions, settings, counts=made.counts, engine=home_settings().expectations)
     own: list[Finding] = []
 
     def audit(scan: pl.LazyFrame) -> Sequence[Finding]:

@@ -2,6 +2,7 @@
 
 from functools import lru_cache
 from pathlib import Path
+from typing import Literal
 
 from pydantic import AliasChoices, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -20,6 +21,10 @@ class HomeSettings(BaseSettings):
     )
     store: str = Field(default="", description="folder or URL of what a method may read; default <home>/store")
     gold: str = Field(default="", description="folder or URL of what only scoring may read; default <home>/gold")
+    expectations: Literal["gx", "auto", "polars"] = Field(
+        default="gx",
+        description="engine of the suites: Great Expectations on every table, only where its start pays, or never",
+    )
     shards: int = Field(default=4, ge=1, le=256, description="shards of users; fixed for a home folder")
     s3_endpoint: str | None = Field(
         default=None,

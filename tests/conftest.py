@@ -8,11 +8,14 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+
+# Great Expectations costs seconds in every process that imports it. Both engines judge alike (tests/expectations), so
+# the suites run by Polars here; tests/assets/test_engine.py runs the DAG as it is by default.
+os.environ["TRAILBENCH_EXPECTATIONS"] = QUICK = "polars"
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "ecommerce"
 MAPPING = """
@@ -86,17 +89,7 @@ def real_sample() -> Path:
 
 
 @pytest.fixture(scope="session")
-def as_in_a_fresh_process() -> Iterator[None]:
-    """Small tables are judged by Polars, as they are where no other test has imported Great Expectations before."""
-    from assets import publishing
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(publishing, "audit_for", partial(publishing.audit_for, engine="polars"))
-        yield
-
-
-@pytest.fixture(scope="session")
-def cli(as_in_a_fresh_process: None) -> Callable[..., SimpleNamespace]:
+def cli() -> Callable[..., SimpleNamespace]:
     """The command line in this process: `cli(*words)` → code, out, err, and `json` when it printed an object."""
     from typer.testing import CliRunner
 
@@ -131,7 +124,7 @@ def spawn() -> Callable[..., "subprocess.Popen[str]"]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("TRAILBENCH_", "DAGSTER_"))}
         return subprocess.Popen(
             [sys.executable, "-m", "trailbench.cli", *map(str, words)],
-            env={**kept, **environment},
+            env={**kept, "TRAILBENCH_EXPECTATIONS": QUICK, **environment},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
