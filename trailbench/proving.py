@@ -119,7 +119,7 @@ def _audit_method(home: Home, name: str, tables: dict[str, Any]) -> list[Check]:
     sensitive = f"readouts of {name} do not move with the future"
     if tables["transitions"].is_empty():
         return []
-    behind = [home.folder]
+    behind = InputStore().hidden
     with Decoy.of(home.folder) as decoy:
         # Our own methods run in this process, where a tripwire stands; those of others in a child, before the decoy.
         tripwire = guarded(behind) if name in builtin_methods() else nullcontext()
