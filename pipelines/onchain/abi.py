@@ -11,10 +11,11 @@ from typing import Literal
 from pipelines.onchain import contracts
 from pipelines.onchain.contracts import CONDITIONAL_TOKENS, EXCHANGES_V1, EXCHANGES_V2, NEG_RISK_ADAPTER
 
-Kind = Literal["bytes32", "uint256", "address", "amount", "bit", "array", "amounts", "bytes"]
+Kind = Literal["bytes32", "uint256", "token", "address", "amount", "bit", "array", "amounts", "bytes"]
 """How a word is read.
 
-`bytes32` and `uint256` stay 32 raw bytes; `amount` is a uint256 below 2⁶³; `bit` a
+`bytes32` and `uint256` stay 32 raw bytes; `token` too, and is told from 0, which is
+collateral; `amount` is a uint256 below 2⁶³; `bit` a
 bool or a side, 0 or 1; `array` a list of raw words, `amounts` of amounts; `bytes` is
 skipped, its length checked.
 """
@@ -46,7 +47,7 @@ class Word:
     """One word of the data of a given length: an argument, an element of a list, or a constant of the encoding."""
 
     name: str
-    kind: Literal["bytes32", "uint256", "address", "amount", "bit", "constant", "length", "skip"]
+    kind: Literal["bytes32", "uint256", "token", "address", "amount", "bit", "constant", "length", "skip"]
     constant: int = 0
 
 
@@ -75,7 +76,7 @@ EVENTS: tuple[Event, ...] = (
         "d0a08e8c493f9c94f29311604c9de1b4e8c8d4c06bd0c789af57f2d65bfec0f6",
         EXCHANGES_V1,
         "bytes32 order_hash, address maker, address taker",
-        f"uint256 maker_asset, uint256 taker_asset, {_FILLED}",
+        f"token maker_asset, token taker_asset, {_FILLED}",
     ),
     _event(
         "order_filled_v2",
@@ -83,7 +84,7 @@ EVENTS: tuple[Event, ...] = (
         "d543adfd945773f1a62f74f0ee55a5e3b9b1a28262980ba90b1a89f2ea84d8ee",
         EXCHANGES_V2,
         "bytes32 order_hash, address maker, address taker",
-        f"bit side, uint256 token_id, {_FILLED}, bytes32 builder, bytes32 metadata",
+        f"bit side, token token_id, {_FILLED}, bytes32 builder, bytes32 metadata",
     ),
     _event(
         "orders_matched_v1",
@@ -91,7 +92,7 @@ EVENTS: tuple[Event, ...] = (
         "63bf4d16b7fa898ef4c4b2b6d90fd201e9c56313b65638af6088d149d2ce956c",
         EXCHANGES_V1,
         "bytes32 order_hash, address maker",
-        f"uint256 maker_asset, uint256 taker_asset, {_MATCHED}",
+        f"token maker_asset, token taker_asset, {_MATCHED}",
     ),
     _event(
         "orders_matched_v2",
@@ -99,7 +100,7 @@ EVENTS: tuple[Event, ...] = (
         "174b3811690657c217184f89418266767c87e4805d09680c39fc9c031c0cab7c",
         EXCHANGES_V2,
         "bytes32 order_hash, address maker",
-        f"bit side, uint256 token_id, {_MATCHED}",
+        f"bit side, token token_id, {_MATCHED}",
     ),
     _event(
         "fee_charged_v1",

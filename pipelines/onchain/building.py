@@ -8,9 +8,6 @@ import polars as pl
 from pipelines.onchain.logs_raw import LINE
 from pipelines.onchain.tables import ONCHAIN_TABLES
 
-PLACE = ("block_number", "tx_index", "log_index", "time", "block_hash", "tx_hash")
-ZERO = bytes(32)
-
 
 @dataclass(frozen=True)
 class Builder:

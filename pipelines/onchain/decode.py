@@ -13,7 +13,7 @@ import polars as pl
 from pipelines.commerce.reading import RAW_LIMIT
 from pipelines.onchain import conditions, position_changes, trades, words
 from pipelines.onchain.abi import EVENTS, TAILS, Event, Word, layout
-from pipelines.onchain.building import PLACE, Builder, any_of
+from pipelines.onchain.building import Builder, any_of
 from pipelines.onchain.logs_raw import LINE
 
 BUILDERS: dict[str, Builder] = {**trades.BUILDERS, **position_changes.BUILDERS, **conditions.BUILDERS}
@@ -102,9 +102,8 @@ def decode(logs: pl.DataFrame, pools: Collection[bytes] = ()) -> Decoded:
 def by_event(logs: pl.DataFrame) -> Iterator[tuple[Event | None, pl.DataFrame]]:
     """Logs by the event that their topic 0 names; None where it names none."""
     codes = words.find(logs["topic0"], [event.topic0 for event in EVENTS])
-    found = np.unique(codes)
-    for code in found:
-        rows = logs if len(found) == 1 else logs.filter(pl.Series(codes == code))
+    for code in _distinct(codes):
+        rows = logs if (codes == code).all() else logs.filter(pl.Series(codes == code))
         yield None if code < 0 else EVENTS[code], rows
 
 
@@ -136,28 +135,28 @@ def read_event(event: Event, rows: pl.DataFrame) -> Iterator[tuple[pl.DataFrame 
     rows, bad = _with_topics(event, rows)
     yield None, 0, bad
     sizes = words.sizes(rows["data"])
-    for n_bytes in np.unique(sizes).tolist():
+    for n_bytes in _distinct(sizes):
         part = rows if (sizes == n_bytes).all() else rows.filter(pl.Series(sizes == n_bytes))
         words_ = layout(event, n_bytes // 32) if n_bytes % 32 == 0 else None
         if words_ is None:
             fault = f"data has {n_bytes} bytes, not {_expected(event)}"
             yield None, 0, _refused(event, part, pl.lit(fault))
             continue
-        values, failed = words.read_words(part["data"], words_)
+        columns, failed = words.read_words(part["data"], words_)
+        part = part.with_columns(columns)
         if failed.any():
             faults = np.array(["", *(f"{word.name} {_WRONG.get(word.kind, '')}" for word in words_)], object)
             fine = pl.Series(failed == 0)
             reasons = pl.Series("reason", faults[failed[failed > 0]].tolist(), pl.String)
             bad = _refused(event, part.filter(~fine), pl.lit(reasons))
             part = part.filter(fine)
-            values = {name: column[failed == 0] for name, column in values.items()}
         else:
             bad = pl.DataFrame(schema=REFUSED)
-        yield _arguments(event, part, words_, values), _list_length(event, words_), bad
+        yield part, _list_length(event, words_), bad
 
 
 def _with_topics(event: Event, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Rows with the right topics, indexed amounts as `__topic…`; and the refused ones."""
+    """Rows with the right topics and their indexed arguments; and the refused ones."""
     n_topics = 1 + len(event.indexed)
     wrong = np.zeros(rows.height, np.bool_)
     for i in range(1, 4):
@@ -171,11 +170,11 @@ def _with_topics(event: Event, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.Dat
         refused.append(_refused(event, rows.filter(pl.Series(wrong)), reason))
         rows = rows.filter(pl.Series(~wrong))
     for i, argument in enumerate(event.indexed, 1):
-        if argument.kind not in ("address", "amount"):
+        if argument.kind in ("bytes32", "uint256"):
+            rows = rows.with_columns(pl.col(f"topic{i}").alias(argument.name))
             continue
-        values, failed = words.read_words(rows[f"topic{i}"], [Word(argument.name, argument.kind)])
-        if argument.kind == "amount":
-            rows = rows.with_columns(pl.Series(f"__topic{i}", values[argument.name]))
+        columns, failed = words.read_words(rows[f"topic{i}"], [Word(argument.name, argument.kind)])  # type: ignore[arg-type]
+        rows = rows.with_columns(columns)
         if failed.any():
             bad = pl.Series(failed > 0)
             fault = f"topic {i} ({argument.name}) {_WRONG[argument.kind]}"
@@ -184,22 +183,11 @@ def _with_topics(event: Event, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.Dat
     return rows, pl.concat(refused)
 
 
-def _arguments(
-    event: Event, rows: pl.DataFrame, layout_: Sequence[Word], values: dict[str, words.Ints]
-) -> pl.DataFrame:
-    columns: list[pl.Series] = []
-    for i, argument in enumerate(event.indexed, 1):
-        topic = rows[f"__topic{i}" if argument.kind == "amount" else f"topic{i}"]
-        columns.append(words.cut(topic, [("", 12, 20)])[0] if argument.kind == "address" else topic)
-        columns[-1] = columns[-1].alias(argument.name)
-    columns += [pl.Series(name, column) for name, column in values.items()]
-    pieces = [
-        (word.name, 32 * i + 12, 20) if word.kind == "address" else (word.name, 32 * i, 32)
-        for i, word in enumerate(layout_)
-        if word.kind in ("bytes32", "uint256", "address")
-    ]
-    columns += words.cut(rows["data"], pieces)
-    return pl.DataFrame([*columns, *rows.select("address", *PLACE, LINE, "data").get_columns()])
+def _distinct(values: "np.typing.NDArray[np.integer]") -> list[int]:
+    """Distinct values, ascending."""
+    if not len(values) or values.min() == values.max():
+        return [int(value) for value in values[:1]]
+    return [int(value) for value in np.unique(values)]
 
 
 def _list_length(event: Event, layout_: Sequence[Word]) -> int:

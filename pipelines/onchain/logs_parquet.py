@@ -8,8 +8,8 @@ import polars as pl
 from pipelines.commerce.reading import SourceError
 from pipelines.onchain.logs_raw import LINE, NAMES, NUMBERS, REFUSED, RawChunk
 
-ROWS = 500_000
-"""Rows of one chunk: about 250 MB."""
+ROWS = 200_000
+"""Rows of one chunk: about 100 MB."""
 ALIASES = {
     "block_number": ("block_number", "blockNumber"),
     "block_hash": ("block_hash", "blockHash"),
@@ -30,18 +30,21 @@ def read(path: Path, names: Sequence[str] = NAMES) -> Iterator[RawChunk]:
     try:
         scan = pl.scan_parquet(path, glob=False)
         schema = scan.collect_schema()
-        height = int(scan.select(pl.len()).collect().item())
     except (pl.exceptions.PolarsError, OSError) as error:
         raise _damaged(path, None, error) from None
     wanted = _columns(path, schema, names)
-    for start in range(0, height, ROWS):
-        try:
-            rows = scan.slice(start, ROWS).select(wanted).collect()
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise _damaged(path, start + 1, error) from None
-        rows = rows.with_columns(pl.int_range(start + 1, start + 1 + pl.len(), dtype=pl.Int64).alias(LINE))
-        reasons = _too_many(rows) if "__topics" in rows.columns else None
-        yield RawChunk(rows.select(*names, LINE), reasons, pl.DataFrame(schema=REFUSED), rows.height)
+    start = 0
+    try:
+        for rows in scan.select(wanted).collect_batches(chunk_size=ROWS, maintain_order=True):
+            if rows.is_empty():
+                continue
+            line = pl.int_range(start + 1, start + 1 + pl.len(), dtype=pl.Int64).alias(LINE)
+            rows = rows.with_columns(line)
+            reasons = _too_many(rows) if "__topics" in rows.columns else None
+            yield RawChunk(rows.select(*names, LINE), reasons, pl.DataFrame(schema=REFUSED), rows.height)
+            start += rows.height
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise _damaged(path, start + 1, error) from None
 
 
 def _damaged(path: Path, line: int | None, error: Exception) -> SourceError:

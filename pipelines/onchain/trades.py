@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from pipelines.onchain import words
-from pipelines.onchain.building import ZERO, Builder, any_of, shaped
+from pipelines.onchain.building import Builder, any_of, shaped
 from pipelines.onchain.contracts import EXCHANGES_V1, EXCHANGES_V2
 from pipelines.onchain.tables import ABI, DIRECTION, EXCHANGE, EXCHANGES, FEE_ASSET, TRADE_ROLE
 
@@ -26,16 +26,14 @@ def _exchange() -> pl.Expr:
 
 def _order_v1(frame: pl.DataFrame) -> pl.DataFrame:
     """V1: asset 0 is the collateral; who gives it buys the other asset."""
-    buys = words.find(frame["maker_asset"], [ZERO]) == 0
-    sells = words.find(frame["taker_asset"], [ZERO]) == 0
+    buys, sells = frame["maker_asset_is_zero"].to_numpy(), frame["taker_asset_is_zero"].to_numpy()
     token = words.choose("token_id", buys, frame["taker_asset"], frame["maker_asset"])
     return _order(frame, buys).with_columns(token, pl.Series("sound", buys != sells))
 
 
 def _order_v2(frame: pl.DataFrame) -> pl.DataFrame:
     """V2: the side is said, and decides in the same way which amount is collateral."""
-    sound = words.find(frame["token_id"], [ZERO]) < 0
-    return _order(frame, frame["side"].to_numpy() == 0).with_columns(pl.Series("sound", sound))
+    return _order(frame, frame["side"].to_numpy() == 0).with_columns((~pl.col("token_id_is_zero")).alias("sound"))
 
 
 def _order(frame: pl.DataFrame, buys: npt.NDArray[np.bool_]) -> pl.DataFrame:

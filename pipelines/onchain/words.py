@@ -26,10 +26,11 @@ Places = npt.NDArray[np.int32]
 Views = npt.NDArray[np.uint32]
 Addresses = npt.NDArray[np.uint64]
 
-SKIP, ADDRESS, AMOUNT, BIT, CONSTANT, LENGTH = range(6)
+SKIP, RAW, TOKEN, ADDRESS, AMOUNT, BIT, CONSTANT, LENGTH = range(8)
 _KINDS = {
-    "bytes32": SKIP,
-    "uint256": SKIP,
+    "bytes32": RAW,
+    "uint256": RAW,
+    "token": TOKEN,
     "skip": SKIP,
     "address": ADDRESS,
     "amount": AMOUNT,
@@ -108,37 +109,6 @@ def sizes(values: pl.Series) -> npt.NDArray[np.uint32]:
     return lengths if source.valid.all() else np.where(source.valid, lengths, np.uint32(0))
 
 
-@nb.njit(cache=True, nogil=True)
-def _cut(views: Views, buffers: Addresses, starts: Ints, lengths: Ints, out: npt.NDArray[np.uint32]) -> None:
-    for row in range(views.shape[0]):
-        at = buffers[views[row, 2]] + np.uint64(views[row, 3])
-        for piece in range(starts.shape[0]):
-            start = starts[piece]
-            out[piece, row, 0] = lengths[piece]
-            out[piece, row, 1] = _load_text(at + np.uint64(start)) & _LEAST
-            out[piece, row, 2] = views[row, 2]
-            out[piece, row, 3] = views[row, 3] + start
-
-
-def cut(values: pl.Series, pieces: Sequence[tuple[str, int, int]]) -> list[pl.Series]:
-    """Parts (name, start, length) of every value as columns that share the buffers of `values`.
-
-    Parts are longer than 12 bytes and lie inside every value. Raises `ValueError` otherwise.
-    """
-    if not pieces or not len(values):
-        return [pl.Series(name, [], pl.Binary) for name, _, _ in pieces]
-    source = column(values)
-    end = max(start + length for _, start, length in pieces)
-    if source.views[:, 0].min() < end or not source.valid.all() or min(length for _, _, length in pieces) <= 12:
-        raise ValueError(f"a value of {values.name!r} is shorter than {end} bytes")
-    starts = np.array([start for _, start, _ in pieces], np.int64)
-    lengths = np.array([length for _, _, length in pieces], np.int64)
-    out = np.empty((len(pieces), len(values), 4), np.uint32)
-    _cut(source.views, source.buffers, starts, lengths, out)
-    buffers = source.owner.buffers()[2:]
-    return [_from_views(name, out[i], buffers) for i, (name, _, _) in enumerate(pieces)]
-
-
 def choose(name: str, first: npt.NDArray[np.bool_], one: pl.Series, other: pl.Series) -> pl.Series:
     """Of every pair of values longer than 12 bytes the first where `first`, else the second; nothing is copied."""
     if not len(one):
@@ -189,16 +159,35 @@ def find(values: pl.Series, known: Sequence[bytes]) -> Codes:
 
 @nb.njit(cache=True, nogil=True)
 def _read(
-    views: Views, buffers: Addresses, kinds: Codes, constants: Ints, slots: Ints, values: Ints, failed: Places
+    views: Views,
+    buffers: Addresses,
+    kinds: Codes,
+    constants: Ints,
+    slots: Ints,
+    cuts: Ints,
+    values: Ints,
+    parts: npt.NDArray[np.uint32],
+    failed: Places,
 ) -> None:
     zero = np.uint64(0)
     for row in range(views.shape[0]):
-        at = buffers[views[row, 2]] + np.uint64(views[row, 3])
+        buffer = views[row, 2]
+        offset = views[row, 3]
+        at = buffers[buffer] + np.uint64(offset)
         for word in range(kinds.shape[0]):
             kind = kinds[word]
             if kind == SKIP:
                 continue
             place = at + np.uint64(32 * word)
+            cut = cuts[word]
+            if cut >= 0:
+                start = np.uint32(12 if kind == ADDRESS else 0)
+                parts[cut, row, 0] = np.uint32(32) - start
+                parts[cut, row, 1] = _load_text(place + np.uint64(start)) & _LEAST
+                parts[cut, row, 2] = buffer
+                parts[cut, row, 3] = offset + np.uint32(32 * word) + start
+            if kind == RAW:
+                continue
             if kind == ADDRESS:
                 if (_load_big(place) | (_load_big(place + np.uint64(8)) >> np.uint64(32))) != zero:
                     failed[row] = word + 1
@@ -206,6 +195,9 @@ def _read(
                 continue
             low = _load_big(place + np.uint64(24))
             high = _load_big(place) | _load_big(place + np.uint64(8)) | _load_big(place + np.uint64(16))
+            if kind == TOKEN:
+                values[slots[word], row] = (high | low) == zero
+                continue
             if high != zero or (low >> np.uint64(63)) != zero:
                 failed[row] = word + 1
                 break
@@ -221,25 +213,39 @@ def _read(
                 values[slots[word], row] = value
 
 
-def read_words(values: pl.Series, words: Sequence[Word]) -> tuple[dict[str, Ints], Places]:
-    """Amounts and bits by name, and per row 0 or 1 + the first word that is not what it must be.
+def read_words(values: pl.Series, words: Sequence[Word]) -> tuple[list[pl.Series], Places]:
+    """Columns of the words, and per row 0 or 1 + the first word that is not what it must be.
 
-    The values of a row that failed mean nothing. Raises `ValueError` unless every value
-    holds exactly the bytes of `words`.
+    Amounts and bits are Int64; ids and addresses Binary columns that share the buffers
+    of `values`; a token has beside it `NAME_is_zero`. The values of a row that failed
+    mean nothing. Raises `ValueError` unless every value holds exactly the bytes of `words`.
     """
     if values.null_count() or (sizes(values) != 32 * len(words)).any():
         raise ValueError(f"a value of {values.name!r} is not {32 * len(words)} bytes long")
     kinds = np.array([_KINDS[word.kind] for word in words], np.int8)
-    constants = np.array([word.constant for word in words], np.int64)
-    wanted = [word.name for word in words if word.kind in ("amount", "bit")]
-    slots = np.cumsum(np.isin(kinds, (AMOUNT, BIT))) - 1
-    slots[~np.isin(kinds, (AMOUNT, BIT))] = -1
-    out = np.zeros((len(wanted), len(values)), np.int64)
+    slots, numbers = _numbered(np.isin(kinds, (AMOUNT, BIT, TOKEN)))
+    cuts, n_cuts = _numbered(np.isin(kinds, (RAW, ADDRESS, TOKEN)))
+    out = np.zeros((numbers, len(values)), np.int64)
+    parts = np.zeros((n_cuts, len(values), 4), np.uint32)
     failed = np.zeros(len(values), np.int32)
-    if len(values) and (kinds != SKIP).any():
-        source = column(values)
-        _read(source.views, source.buffers, kinds, constants, slots.astype(np.int64), out, failed)
-    return dict(zip(wanted, out, strict=True)), failed
+    source = column(values)
+    if len(values):
+        constants = np.array([word.constant for word in words], np.int64)
+        _read(source.views, source.buffers, kinds, constants, slots, cuts, out, parts, failed)
+    columns = []
+    for word, kind, slot, cut in zip(words, kinds, slots, cuts, strict=True):
+        if kind == TOKEN:
+            columns.append(pl.Series(f"{word.name}_is_zero", out[slot] == 1))
+        elif slot >= 0:
+            columns.append(pl.Series(word.name, out[slot]))
+        if cut >= 0:
+            columns.append(_from_views(word.name, parts[cut], source.owner.buffers()[2:]))
+    return columns, failed
+
+
+def _numbered(wanted: npt.NDArray[np.bool_]) -> tuple[Ints, int]:
+    """Running numbers of the wanted places, −1 elsewhere; and how many there are."""
+    return np.where(wanted, np.cumsum(wanted) - 1, -1).astype(np.int64), int(wanted.sum())
 
 
 @nb.njit(cache=True, nogil=True)

@@ -66,7 +66,7 @@ def test_topic_is_the_hash_of_the_signature(event):
         allowed = {
             "address": {"address"},
             "bytes32": {"bytes32"},
-            "uint256": {"uint256", "amount"},
+            "uint256": {"uint256", "token", "amount"},
             "uint8": {"bit"},
             "bool": {"bit"},
             "bytes": {"bytes"},
