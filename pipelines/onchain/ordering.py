@@ -5,6 +5,7 @@ index counts over the whole block, so it also orders the transactions, and it is
 where a source gives no transaction index. `misplaced` finds logs that contradict this.
 """
 
+import numba as nb
 import numpy as np
 import numpy.typing as npt
 import polars as pl
@@ -64,3 +65,21 @@ def number_in_run(starts: Ints) -> Ints:
     """For every row its number in its run, from 0."""
     rows: Ints = np.arange(starts[-1], dtype=np.int64)
     return rows - np.repeat(starts[:-1], np.diff(starts))
+
+
+@nb.njit(cache=True)
+def grouped(order: Ints, group: Ints, n_groups: int) -> Ints:
+    """The row numbers of `order` put side by side by group, in the order they had (a counting sort).
+
+    Groups are 0 … n_groups − 1, one a row.
+    """
+    at = np.zeros(n_groups + 1, np.int64)
+    for row in order:
+        at[group[row] + 1] += 1
+    for i in range(n_groups):
+        at[i + 1] += at[i]
+    out = np.empty(order.shape[0], np.int64)
+    for row in order:
+        out[at[group[row]]] = row
+        at[group[row]] += 1
+    return out

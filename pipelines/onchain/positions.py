@@ -9,7 +9,7 @@ import numba as nb
 import numpy as np
 import polars as pl
 
-from pipelines.onchain.ordering import Bools, Ints, codes, number_in_run, place, places, starts_of
+from pipelines.onchain.ordering import Bools, Ints, codes, grouped, number_in_run, place, places, starts_of
 from pipelines.onchain.settings import OnchainSettings
 
 PAIR = ["wallet", "condition_id"]
@@ -29,14 +29,15 @@ def follow(trades: pl.DataFrame) -> pl.DataFrame:
     trades at one place (block, log index) and `OverflowError` when a position leaves 64 bits.
     """
     known = trades.filter(pl.col("condition_id").is_not_null() & pl.col("outcome").is_not_null())
-    _, wallet = codes(known["wallet"])
-    _, market = codes(known["condition_id"])
+    wallets, wallet = codes(known["wallet"])
+    markets, market = codes(known["condition_id"])
     at = places(known)
-    order = np.lexsort((at, wallet))
+    order = grouped(np.argsort(at), wallet, len(wallets))
     wallet, market, at = wallet[order], market[order], at[order]
     rows = known[order]
     _refuse_doubles(rows, wallet, at)
-    by_pair = np.lexsort((market, wallet))
+    everything = np.arange(rows.height, dtype=np.int64)
+    by_pair = grouped(grouped(everything, market, len(markets)), wallet, len(wallets))
     starts = starts_of(wallet[by_pair], market[by_pair])
     amount = rows["amount"].to_numpy()
     delta = np.where((rows["direction"] == "BUY").to_numpy(), amount, -amount)
