@@ -17,6 +17,7 @@ from pipelines.onchain.redemptions import reconcile, share_reconciled
 from pipelines.onchain.settings import OnchainSettings
 from pipelines.onchain.tables import COHORT
 from pipelines.onchain.trades import attach_markets
+from pipelines.onchain.wallets import sequences
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "onchain"
 EXCHANGE = sorted(EXCHANGES_V1)[0]
@@ -206,3 +207,17 @@ def test_a_real_wallet_from_logs_to_payouts_and_labels(cut: str, confidences: li
         assert row["side_full"] == case["with_splits_and_merges_before_redemption"]["side_outcome_index"]
         assert row["confidence_full"] == pytest.approx(confidence, abs=1e-9)
     assert beliefs["flips"].sum() == 1
+
+
+def test_the_filter_of_negative_positions_fires_on_a_real_wallet() -> None:
+    folder = DATA / "wallet_a0932d9"
+    if not folder.exists():
+        pytest.skip(f"real logs are not at {folder}")
+    traded = decode_drop([folder / "logs.json"]).tables["trades"]
+    # Most of its tokens have no known condition: each stands for a market of its own.
+    each = traded.with_columns(pl.col("token_id").alias("condition_id"), outcome=pl.lit(0, pl.Int16))
+    found = sequences(follow(each), OnchainSettings())
+    finals = json.loads((folder / "expected.json").read_text())["derived_final"]
+    lows = {int(row["token_id"]).to_bytes(32, "big"): int(row["trade_only_min_raw"]) for row in finals}
+    assert {row["condition_id"]: min(row["lowest"], 0) for row in found.iter_rows(named=True)}.items() <= lows.items()
+    assert (found.height, found.filter(pl.col("lowest") < 0).height) == (6, 4)
