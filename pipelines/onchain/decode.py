@@ -116,17 +116,11 @@ def of_protocol(logs: pl.DataFrame) -> pl.Series:
     return logs.select(ours.fill_null(False).alias("ours")).to_series()
 
 
-def _equals(values: pl.Series, value: bytes) -> pl.Series:
-    return values == pl.Series([value], dtype=pl.Binary)
-
-
 def _emitted(rows: pl.DataFrame, event: Event, pools: Collection[bytes]) -> pl.DataFrame:
     emitters = event.contracts or frozenset(pools)
-    if len(emitters) > 8:
+    if len(emitters) > 32:
         return rows.filter(pl.col("address").is_in(pl.Series(sorted(emitters), dtype=pl.Binary).implode()))
-    ours = np.zeros(rows.height, np.bool_)
-    for emitter in emitters:
-        ours |= _equals(rows["address"], emitter).to_numpy()
+    ours = words.find(rows["address"], sorted(emitters)) >= 0
     return rows if ours.all() else rows.filter(pl.Series(ours))
 
 

@@ -11,17 +11,10 @@ import numpy.typing as npt
 import polars as pl
 
 from pipelines.onchain import words
-from pipelines.onchain.building import Builder, any_of, shaped
-from pipelines.onchain.contracts import EXCHANGES_V1, EXCHANGES_V2
+from pipelines.onchain.building import Builder, shaped
 from pipelines.onchain.tables import ABI, DIRECTION, EXCHANGE, EXCHANGES, FEE_ASSET, TRADE_ROLE
 
-
-def _exchange() -> pl.Expr:
-    named = pl.lit(None, EXCHANGE)
-    for text in EXCHANGES:
-        this = pl.col("address") == pl.lit(bytes.fromhex(text[2:]))
-        named = pl.when(this).then(pl.lit(text, EXCHANGE)).otherwise(named)
-    return named.alias("exchange")
+_EXCHANGES = [bytes.fromhex(text[2:]) for text in EXCHANGES]
 
 
 def _order_v1(frame: pl.DataFrame) -> pl.DataFrame:
@@ -38,7 +31,9 @@ def _order_v2(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _order(frame: pl.DataFrame, buys: npt.NDArray[np.bool_]) -> pl.DataFrame:
     given, taken = frame["maker_amount"].to_numpy(), frame["taker_amount"].to_numpy()
+    exchange = pl.Series("exchange", words.find(frame["address"], _EXCHANGES)).cast(pl.UInt8).cat.to(EXCHANGE)
     return frame.with_columns(
+        exchange,
         pl.Series("buys", buys),
         pl.Series("amount", np.where(buys, taken, given)),
         pl.Series("collateral", np.where(buys, given, taken)),
@@ -48,7 +43,6 @@ def _order(frame: pl.DataFrame, buys: npt.NDArray[np.bool_]) -> pl.DataFrame:
 def _shared(abi: str) -> tuple[pl.Expr, ...]:
     return (
         pl.col("maker").alias("wallet"),
-        _exchange(),
         pl.lit(abi, ABI).alias("abi"),
         pl.when("buys").then(pl.lit("BUY", DIRECTION)).otherwise(pl.lit("SELL", DIRECTION)).alias("direction"),
     )
@@ -62,7 +56,7 @@ def _fill(frame: pl.DataFrame, abi: str) -> pl.DataFrame:
         "trades",
         *_shared(abi),
         pl.col("taker").alias("counterparty"),
-        pl.when(any_of("taker", EXCHANGES_V1 | EXCHANGES_V2))
+        pl.when(pl.Series(words.find(frame["taker"], _EXCHANGES) >= 0))
         .then(pl.lit("taker", TRADE_ROLE))
         .otherwise(pl.lit("maker", TRADE_ROLE))
         .alias("role"),

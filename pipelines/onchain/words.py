@@ -130,30 +130,51 @@ def _choose(first: npt.NDArray[np.bool_], one: Views, other: Views, shift: int, 
 
 
 @nb.njit(cache=True, nogil=True)
-def _find(views: Views, buffers: Addresses, valid: npt.NDArray[np.bool_], known: Addresses, out: Codes) -> None:
+def _find(
+    views: Views,
+    buffers: Addresses,
+    valid: npt.NDArray[np.bool_],
+    width: int,
+    places: Addresses,
+    known: Addresses,
+    out: Codes,
+) -> None:
     for row in range(views.shape[0]):
         out[row] = -1
-        if not valid[row] or views[row, 0] != 32:
+        if not valid[row] or views[row, 0] != width:
             continue
         at = buffers[views[row, 2]] + np.uint64(views[row, 3])
-        first = _load_big(at)
+        first, second = _load_big(at + places[0]), _load_big(at + places[1])
+        third, fourth = _load_big(at + places[2]), _load_big(at + places[3])
         for code in range(known.shape[0]):
             if (
                 first == known[code, 0]
-                and _load_big(at + np.uint64(8)) == known[code, 1]
-                and _load_big(at + np.uint64(16)) == known[code, 2]
-                and _load_big(at + np.uint64(24)) == known[code, 3]
+                and second == known[code, 1]
+                and third == known[code, 2]
+                and fourth == known[code, 3]
             ):
                 out[row] = code
                 break
 
 
 def find(values: pl.Series, known: Sequence[bytes]) -> Codes:
-    """Place of each value among 32-byte values that are `known`, −1 for others and null."""
-    out = np.empty(len(values), np.int8)
+    """Place of each value among a few `known` ones, all of 20 or all of 32 bytes; −1 for others and null."""
+    out = np.full(len(values), -1, np.int8)
+    if not known:
+        return out
+    width = len(known[0])
+    places = (0, 8, 12, 12) if width == 20 else (0, 8, 16, 24)
+    table = [[int.from_bytes(one[place : place + 8], "big") for place in places] for one in known]
     source = column(values)
-    table = np.frombuffer(b"".join(known), ">u8").astype(np.uint64).reshape(-1, 4)
-    _find(source.views, source.buffers, source.valid, table, out)
+    _find(
+        source.views,
+        source.buffers,
+        source.valid,
+        width,
+        np.array(places, np.uint64),
+        np.array(table, np.uint64),
+        out,
+    )
     return out
 
 
