@@ -1,0 +1,115 @@
+"""From trades to histories in shards of wallets: any number of shards gives the same tables, none included."""
+
+from typing import Any
+
+import polars as pl
+import pytest
+from chain_worlds import trades, world
+
+from pipelines.onchain.baselines import belief_baselines, trade_baselines
+from pipelines.onchain.beliefs import belief_instances, label_counts
+from pipelines.onchain.gamma import read_markets
+from pipelines.onchain.histories import gather, histories, violations
+from pipelines.onchain.ledger import ledger
+from pipelines.onchain.markets import markets, token_map
+from pipelines.onchain.positions import follow, follow_ledger, positions
+from pipelines.onchain.profiles import profiles
+from pipelines.onchain.redemptions import reconcile, share_reconciled
+from pipelines.onchain.scores import scores, units
+from pipelines.onchain.settings import OnchainSettings
+from pipelines.onchain.splits import split_counts
+from pipelines.onchain.tables import ONCHAIN_TABLES
+from pipelines.onchain.trade_instances import trade_instances
+from pipelines.onchain.wallets import appearances, assess, cohort_trades, draw, log_features
+
+LIMITS = OnchainSettings(
+    min_markets=2, max_concentration_percent=90, max_burst_percent=100, min_trades=3, drop_negative=False
+)
+TRAIN = pl.col("split") == "train"
+EVALUATED = pl.col("cohort") == "evaluation"
+NAMES = {
+    "own": "cohort_trades",
+    "positions": "positions",
+    "belief": "belief_instances",
+    "trade": "trade_instances",
+    "histories": "histories",
+    "predictions": "predictions",
+}
+"""The tables of a shard and the name of each in the registry."""
+Tables = dict[str, pl.DataFrame]
+
+
+def empty(name: str) -> pl.DataFrame:
+    return ONCHAIN_TABLES[name].empty()
+
+
+def pieces(rows: list[dict[str, Any]], n_shards: int) -> list[pl.DataFrame]:
+    return [trades(*(row for row in rows if row["wallet"][-1] % n_shards == shard)) for shard in range(n_shards)]
+
+
+def build(shards: list[pl.DataFrame]) -> Tables:
+    features = log_features(appearances(empty("logs").lazy()))
+    assessed = [assess(features, follow(shard), LIMITS) for shard in shards]
+    wallets = draw(pl.concat([wallets for wallets, _, _ in assessed]), LIMITS)
+    parts: list[Tables] = []
+    for shard, (_, left, _) in zip(shards, assessed, strict=True):
+        own = cohort_trades(shard, wallets, left, LIMITS)
+        held = positions(own, follow_ledger(ledger({"trades": shard}), empty("resolutions"), LIMITS))
+        cohort, plain = wallets.select("wallet", "cohort"), own.drop("cohort", "rank")
+        parts.append(
+            {
+                "own": own,
+                "positions": held,
+                "belief": belief_instances(plain, held, cohort, LIMITS),
+                "trade": trade_instances(plain, cohort, LIMITS),
+            }
+        )
+    # What a shard needs of the others: support trades for retrieval, train rows for the baselines.
+    support = pl.concat([part["own"].filter(pl.col("cohort") == "support") for part in parts])
+    train = {name: pl.concat([part[name].filter(TRAIN) for part in parts]) for name in ("belief", "trade")}
+    for part in parts:
+        belief, trade = part["belief"].filter(EVALUATED), part["trade"].filter(EVALUATED)
+        part["histories"] = histories(part["own"], trade, belief, support, LIMITS)
+        assert violations(part["histories"], part["own"], support).is_empty()
+        own = part["own"].filter(EVALUATED)
+        part["predictions"] = pl.concat(
+            [belief_baselines(belief, own, train["belief"]), trade_baselines(trade, train["trade"])]
+        )
+    out = {"wallets": wallets}
+    for name, table in NAMES.items():
+        out[name] = pl.concat([part[name] for part in parts]).sort(ONCHAIN_TABLES[table].sort_by)
+    return out
+
+
+@pytest.mark.parametrize("n_shards", [2, 5, 40])
+def test_any_number_of_shards_gives_the_same_tables(n_shards: int) -> None:
+    rows = world(8, 400, wallets=14, markets=6, blocks=60)
+    whole = build([trades(*rows)])
+    drawn = whole["wallets"]["cohort"].cast(pl.String)
+    assert [int((drawn == name).sum()) for name in ("evaluation", "support")] == [7, 7]
+    parts = build(pieces(rows, n_shards))
+    for name, table in whole.items():
+        assert table.height > 0
+        assert parts[name].equals(table), name
+    board = scores(units(whole["trade"].filter(EVALUATED), whole["predictions"], "trade"), resamples=20)
+    assert set(board["split"]) == {"train", "validation", "test"}
+    assert board["n_missing"].sum() == 0
+    assert split_counts(whole["belief"])["empty"].sum() >= 0
+
+
+def test_a_shard_without_a_wallet_gives_empty_tables() -> None:
+    made = build([trades()])
+    schemas = {"histories": "histories", "belief": "belief_instances", "trade": "trade_instances", "wallets": "wallets"}
+    for name, table in schemas.items():
+        assert made[name].schema == ONCHAIN_TABLES[table].schema
+        assert made[name].is_empty()
+    assert made["positions"].schema == ONCHAIN_TABLES["positions"].schema
+    for interface in ("direct", "retrieval", "profile", "none"):
+        assert gather(made["histories"], made["own"], made["own"], interface).is_empty()
+    described = markets(read_markets("[]")[0])
+    assert token_map(described).is_empty()
+    assert profiles(made["own"], made["histories"], described, "trade").is_empty()
+    assert scores(units(made["belief"], made["predictions"], "belief")).is_empty()
+    assert set(label_counts(made["belief"]).values()) == {0}
+    moved = follow_ledger(ledger({}), empty("resolutions"), LIMITS)
+    assert share_reconciled(reconcile(moved, empty("position_changes"), empty("resolutions"))) == (0, 0, 0)
