@@ -271,7 +271,7 @@ def _numbered(wanted: npt.NDArray[np.bool_]) -> tuple[Ints, int]:
 
 @nb.njit(cache=True, nogil=True)
 def _nibble(character: np.uint64) -> int:
-    code = int(character)
+    code = int(np.int64(character))
     if 48 <= code <= 57:
         return code - 48
     if 97 <= code <= 102:
@@ -286,7 +286,7 @@ def _measure(views: Views, views_at: np.uint64, buffers: Addresses, valid: npt.N
     """Where each value ends once decoded."""
     total = 0
     for row in range(views.shape[0]):
-        length = int(views[row, 0])
+        length = int(np.int64(views[row, 0]))
         if valid[row] and length:
             at = (
                 views_at + np.uint64(16 * row + 4)
@@ -310,7 +310,7 @@ def _unhex(
     failed: Codes,
 ) -> None:
     for row in range(views.shape[0]):
-        length = int(views[row, 0])
+        length = int(np.int64(views[row, 0]))
         if not valid[row] or length == 0:
             continue
         at = views_at + np.uint64(16 * row + 4) if length <= 12 else buffers[views[row, 2]] + np.uint64(views[row, 3])
