@@ -31,7 +31,7 @@ def proofs(
     events = given["events"]
     yield "shared_tables", shared_tables(given, events)
     if users is not None:
-        events = _sample(events, users)
+        events = _sample(events, given.lazy("transitions").select("user_id").collect().to_series(), users)
     sampled = events["user_id"].unique().sort()
     frozen = {table: given.lazy(table).filter(pl.col("user_id").is_in(sampled)).collect() for table in REDERIVED}
     frozen |= {table: given[table] for table in ("domains", "taxonomy")}
@@ -53,7 +53,13 @@ def shared_tables(given: Given, events: pl.DataFrame) -> pl.DataFrame:
     return rederive_shared(events.lazy(), *in_time, frozen, given.settings)
 
 
-def _sample(events: pl.DataFrame, users: int) -> pl.DataFrame:
+def _sample(events: pl.DataFrame, asked: pl.Series, users: int) -> pl.DataFrame:
+    """Events of `users` users by keyed hash, half of them from `asked` where there are as many.
+
+    In a log of passers-by a plain sample would hold nobody with a transition, and prove nothing.
+    """
     distinct = events["user_id"].unique().sort()
     order = pl.DataFrame({"user_id": distinct, "key": key64_column(distinct, "proof")}).sort("key", "user_id")
-    return events.join(order.head(users), on="user_id", how="semi", maintain_order="left")
+    first = order.filter(pl.col("user_id").is_in(asked.unique().implode())).head(users // 2)
+    taken = pl.concat([first, order.join(first, on="user_id", how="anti", maintain_order="left")]).head(users)
+    return events.join(taken, on="user_id", how="semi", maintain_order="left")

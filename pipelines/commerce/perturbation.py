@@ -113,13 +113,12 @@ def perturb_future(events: pl.DataFrame, user: str, cut: datetime, catalogue: pl
     """Replace everything of `user` after `cut`, the end of batch t (`history_end`), by other events.
 
     Only the time of the first later event stays (cancel and refund aside), because
-    it is what closed batch t; it gets another item and category. The rest gets other
+    it is what closed batch t; it gets another item and, where the log has one, category. The rest gets other
     times, actions, items (half of them from the user's own history, so that an item
     carries another category later) and categories. There are more events than
     before, each a visit of its own with a category, so the user stays in the cohort.
     `catalogue` is that of `catalogue_of`; draws are keyed hashes of (seed, user, cut,
-    place). Raises `ValueError` when nothing follows the cut or the catalogue holds a
-    single category.
+    place). Raises `ValueError` when nothing follows the cut.
     """
     own = pl.col("user_id") == user
     after = own & (pl.col("time") > pl.lit(cut, dtype=TIME))
@@ -132,7 +131,8 @@ def perturb_future(events: pl.DataFrame, user: str, cut: datetime, catalogue: pl
         | pl.col("l2").ne_missing(pl.lit(first["l2"], pl.String))
     )
     if others.is_empty():
-        raise ValueError("the catalogue holds a single category, so there is no other future")
+        # A log of one category: its future differs in items, times and actions only.
+        others = catalogue
     place = np.arange(future.height + _EXTRA, dtype=np.uint64)
     base = mix64(seed, key64(user, "user"), future["time"].to_physical()[0] % 2**64, place)
 

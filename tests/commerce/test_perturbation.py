@@ -200,15 +200,24 @@ def test_replacing_is_repeatable_and_keyed():
 
 
 def test_replacing_refuses_what_it_cannot_do():
-    _, step = first_cut()
     catalogue = catalogue_of(EVENTS.lazy())
     with pytest.raises(ValueError, match="no event of user 'u0' follows"):
         perturb_future(EVENTS, "u0", datetime(2100, 1, 1, tzinfo=UTC), catalogue, 5)
-    with pytest.raises(ValueError, match="single category"):
-        one = EVENTS.with_columns(l1=pl.lit("a"), l2=pl.lit("b"))
-        perturb_future(one, "u0", step["history_end"], catalogue_of(one.lazy()), 5)
     with pytest.raises(ValueError, match="nobody"):
         audit_future(EVENTS, SMALL, ["nobody"], seed=3)
+
+
+def test_a_log_of_one_category_has_another_future_too():
+    one = EVENTS.with_columns(l1=pl.lit("a"), l2=pl.lit("b"))
+    _, step = first_cut(one)
+    other = perturb_future(one, "u0", step["history_end"], catalogue_of(one.lazy()), 5)
+    after = (pl.col("user_id") == "u0") & (pl.col("time") > step["history_end"])
+    old, new = one.filter(after & (pl.col("action") != "cancel")).sort("time"), other.filter(after).sort("time")
+    assert new["time"][0] == old["time"][0]
+    assert not set(new["time"].to_list()[1:]) & set(old["time"].to_list())
+    assert new["item_id"][0] not in set(one["item_id"].to_list())
+    assert new["l2"].unique().to_list() == ["b"]
+    assert audit_future(one, SMALL, 3, seed=3).is_empty()
 
 
 def test_users_of_different_quarters_are_all_replaced():
