@@ -36,7 +36,7 @@ INPUTS = ("trades", "position_changes", "tokens", "preparations", "questions", "
 
 
 def ledger(tables: Mapping[str, pl.DataFrame], contracts: Collection[bytes] = PROTOCOL) -> pl.DataFrame:
-    """Every change of a holding, columns `SCHEMA`, sorted by (wallet, condition, outcome, place).
+    """Every change of a holding, columns `SCHEMA`, in no promised order (`positions.follow_ledger` orders).
 
     `tables` holds the tables `INPUTS`; one that is missing is empty.
 
@@ -64,11 +64,8 @@ def ledger(tables: Mapping[str, pl.DataFrame], contracts: Collection[bytes] = PR
         _conversions(changes, _asked(of["questions"], of["preparations"])),
     ]
     rows = pl.concat([part.select(pl.col(name).cast(dtype) for name, dtype in SCHEMA.items()) for part in parts])
-    return (
-        rows.filter(pl.all_horizontal(pl.col("wallet", "condition_id", "outcome").is_not_null()))
-        .filter(~pl.col("wallet").is_in(own.implode()))
-        .sort("wallet", "condition_id", "outcome", *_LOG, "kind", "delta")
-    )
+    placed = pl.all_horizontal(pl.col("wallet", "condition_id", "outcome").is_not_null())
+    return rows.filter(placed & ~pl.col("wallet").is_in(own.implode()))
 
 
 def _trades(trades: pl.DataFrame) -> pl.DataFrame:

@@ -22,6 +22,7 @@ from pipelines.onchain.wallets import sequences
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "onchain"
 EXCHANGE = sorted(EXCHANGES_V1)[0]
 POOL = b"\x33" * 20
+ORDER = ["wallet", "condition_id", "outcome", "block_number", "log_index"]
 
 
 def token(m: int, outcome: int) -> bytes:
@@ -57,7 +58,7 @@ def moved(*changes: dict[str, Any], **tables: pl.DataFrame) -> list[tuple[int, i
     number = {wallet(u): u for u in range(9)} | {market(m): m for m in range(9)} | {POOL: 99}
     return [
         (number[row["wallet"]], number[row["condition_id"]], row["outcome"], row["kind"], row["delta"])
-        for row in ledger(given).iter_rows(named=True)
+        for row in ledger(given).sort(ORDER).iter_rows(named=True)
     ]
 
 
