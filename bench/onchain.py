@@ -8,7 +8,7 @@ that are not installed are named and left out. Slow peers decode the first rows 
 import argparse
 import importlib.util
 import json
-import resource
+import re
 import subprocess
 import sys
 import tempfile
@@ -75,6 +75,12 @@ def fills(n: int, seed: int = 7) -> pl.DataFrame:
             "data": _column(data),
         }
     )
+
+
+def hexed(frame: pl.DataFrame) -> pl.DataFrame:
+    """The same logs with hex text where bytes were."""
+    names = [name for name, dtype in frame.schema.items() if dtype == pl.Binary]
+    return frame.with_columns((pl.lit("0x") + pl.col(name).bin.encode("hex")).alias(name) for name in names)
 
 
 def _scan(path: Path) -> Callable[[], int]:
@@ -164,7 +170,7 @@ def measure(name: str, path: Path) -> dict[str, float]:
         wall, cpu = time.perf_counter(), time.process_time()
         rows = run()
         best = min(best, (time.perf_counter() - wall, time.process_time() - cpu, rows))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    peak = int(re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text()).group(1)) / 2**20
     return {"seconds": best[0], "cpu": best[1], "logs": best[2], "rate": best[2] / best[0], "peak": peak}
 
 
@@ -175,8 +181,7 @@ def compare(logs: int) -> dict[str, dict[str, dict[str, float]]]:
         frame = fills(logs)
         for form in ("binary", "hex"):
             path = Path(folder) / f"{form}.parquet"
-            text = pl.concat_str(pl.lit("0x"), pl.col(pl.Binary).bin.encode("hex"))
-            (frame if form == "binary" else frame.with_columns(text)).write_parquet(path)
+            (frame if form == "binary" else hexed(frame)).write_parquet(path)
         del frame
         for form in ("binary", "hex"):
             for name, (_, package) in DECODERS.items():

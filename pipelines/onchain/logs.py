@@ -49,15 +49,12 @@ def read_logs(path: Path) -> Iterator[LogChunk]:
 
 
 def read_places(path: Path) -> Iterator[pl.DataFrame]:
-    """Block number, log index and `removed` of the rows of a file; a Parquet file is read no further.
+    """Block number, log index and `removed` of the rows of a file; nothing else is read of it.
 
     Raises as `read_logs`.
     """
-    if reading.kind(path) != "parquet":
-        for chunk in read_logs(path):
-            yield chunk.rows.select(PLACE)
-        return
-    for raw in logs_parquet.read(path, PLACE):
+    reader = logs_parquet.read if reading.kind(path) == "parquet" else logs_json.read
+    for raw in reader(path, PLACE):
         numbers = [_integers(raw.rows[name]) for name in PLACE[:2]]
         yield pl.DataFrame([*numbers, _flags(raw.rows["removed"])[0]]).filter(
             pl.col(name).is_between(0, _LIMIT[name], closed="left") for name in PLACE[:2]
@@ -76,6 +73,8 @@ def _typed(chunk: RawChunk) -> LogChunk:
     columns: list[pl.Series] = []
     for name in (*_LENGTHS, "data"):
         values = frame[name]
+        if values.dtype == pl.Null:
+            values = values.cast(pl.Binary)
         if values.dtype == pl.String:
             values, failed = words.unhex(values)
             if failed.any():

@@ -1,7 +1,7 @@
 """JSON of logs: one log a line, one SQD block a line, one RPC response a line, or one JSON value in the whole file."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,28 +22,33 @@ _FIELDS = {
     "log_index": "logIndex",
     "removed": "removed",
 }
-_LOG = {"topics": pl.List(pl.String), **{field: pl.String() for field in _FIELDS.values()}}
 _HEADER = {"number": pl.String, "hash": pl.String, "timestamp": pl.String}
-SHAPES: dict[str, dict[str, Any]] = {
-    "log": _LOG,
-    "block": {"header": pl.Struct(_HEADER), "logs": pl.List(pl.Struct(_LOG))},
-    "response": {"result": pl.List(pl.Struct(_LOG))},
-}
-"""What one line holds, and the fields that are read of it."""
+SHAPES = ("log", "block", "response")
+"""What one line holds."""
 
 
-def read(path: Path) -> Iterator[RawChunk]:
-    """Chunks of rows; `__line` is the line, or the element where the file is one array, from 1.
+def _schema(shape: str, names: Sequence[str]) -> dict[str, Any]:
+    """The fields of a line that are read for these columns."""
+    log: dict[str, Any] = {_FIELDS[name]: pl.String() for name in names if name in _FIELDS}
+    if "topic0" in names:
+        log["topics"] = pl.List(pl.String)
+    if shape == "block":
+        return {"header": pl.Struct(_HEADER), "logs": pl.List(pl.Struct(log))}
+    return {"result": pl.List(pl.Struct(log))} if shape == "response" else log
+
+
+def read(path: Path, names: Sequence[str] = NAMES) -> Iterator[RawChunk]:
+    """Chunks of rows with the columns `names`; `__line` is the line, or the element of a file that is one array, from 1.
 
     Raises `SourceError` for a file that is neither, is truncated or damaged.
     """
     whole, shape = _shape(path)
     if whole:
-        yield from _whole(path)
+        yield from _whole(path, names)
         return
     for piece in line_chunks(path, "utf-8"):
         frame = pl.DataFrame({TEXT: piece.lines}).with_row_index(LINE, offset=piece.first).cast({LINE: pl.Int64})
-        chunk = _rows(frame.filter(pl.col(TEXT).str.strip_chars() != ""), shape)
+        chunk = _rows(frame, piece.data, shape, names)
         bad = piece.bad.with_columns(pl.lit(None).alias(name) for name in REFUSED if name not in piece.bad.columns)
         refused = pl.concat([chunk.refused, bad.select(list(REFUSED)).cast(REFUSED)])
         yield RawChunk(chunk.rows, chunk.reasons, refused, chunk.n_rows + piece.bad.height)
@@ -75,7 +80,7 @@ def _shape_of(value: Any) -> str:
     return "log"
 
 
-def _whole(path: Path) -> Iterator[RawChunk]:
+def _whole(path: Path, names: Sequence[str]) -> Iterator[RawChunk]:
     text = b"".join(read_bytes(path, 1 << 24))
     try:
         value = json.loads(text)
@@ -89,12 +94,12 @@ def _whole(path: Path) -> Iterator[RawChunk]:
     shape = _shape_of(value[0]) if value else "log"
     lines = [json.dumps(element) for element in value]
     frame = pl.DataFrame({TEXT: lines}, schema={TEXT: pl.String}).with_row_index(LINE, offset=1)
-    yield _rows(frame.cast({LINE: pl.Int64}), shape)
+    yield _rows(frame.cast({LINE: pl.Int64}), "\n".join(lines).encode(), shape, names)
 
 
-def _rows(frame: pl.DataFrame, shape: str) -> RawChunk:
-    """The logs of lines of text, and the lines that are no JSON of this shape."""
-    rows, bad = _decode(frame, SHAPES[shape])
+def _rows(frame: pl.DataFrame, data: bytes, shape: str, names: Sequence[str]) -> RawChunk:
+    """The logs of lines of text (`data` is all of them), and the lines that are no JSON of this shape."""
+    rows, bad = _decode(frame, data, _schema(shape, names))
     refused = [_refused(bad, "not a JSON object")]
     nested = {"block": "logs", "response": "result"}.get(shape)
     if nested:
@@ -106,46 +111,55 @@ def _rows(frame: pl.DataFrame, shape: str) -> RawChunk:
         rows = rows.select(LINE, TEXT, *outer, pl.col(nested).struct.unnest())
         if shape == "block":
             header = pl.col("header").struct
+            given = {"blockNumber": "number", "blockHash": "hash", "blockTimestamp": "timestamp"}
             rows = rows.with_columns(
-                pl.coalesce("blockNumber", header.field("number")).alias("blockNumber"),
-                pl.coalesce("blockHash", header.field("hash")).alias("blockHash"),
-                pl.coalesce("blockTimestamp", header.field("timestamp")).alias("blockTimestamp"),
+                pl.coalesce(name, header.field(field)).alias(name)
+                for name, field in given.items()
+                if name in rows.columns
             )
+    out = pl.concat(refused)
+    topics = pl.col("topics").list
+    picked = rows.select(
+        *(topics.get(int(name[-1]), null_on_oob=True).alias(name) for name in names if name.startswith("topic")),
+        *(pl.col(_FIELDS[name]).alias(name) for name in names if name in _FIELDS),
+        LINE,
+    )
+    reasons = _reasons(rows) if "topic0" in names else None
+    return RawChunk(picked.select(*names, LINE), reasons, out, picked.height + out.height)
+
+
+def _reasons(rows: pl.DataFrame) -> pl.Series | None:
+    """What is wrong with lists of topics."""
     topics = pl.col("topics").list
     reasons = rows.select(
         pl.when(pl.col("topics").is_null())
         .then(pl.lit("topics are missing"))
         .when(topics.len() > 4)
         .then(pl.lit("more than 4 topics"))
-        .when(topics.len() != topics.drop_nulls().list.len())
+        .when(pl.col("topics").list.eval(pl.element().is_null()).list.any())
         .then(pl.lit("a topic is null"))
     ).to_series()
-    picked = rows.select(
-        *(topics.get(i, null_on_oob=True).alias(f"topic{i}") for i in range(4)),
-        *(pl.col(field).alias(name) for name, field in _FIELDS.items()),
-        LINE,
-    )
-    out = pl.concat(refused)
-    found = None if reasons.null_count() == len(reasons) else reasons
-    return RawChunk(picked.select(*NAMES, LINE), found, out, picked.height + out.height)
+    return None if reasons.null_count() == len(reasons) else reasons
 
 
-def _decode(frame: pl.DataFrame, schema: dict[str, Any]) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Lines with the fields of `schema`, and the lines that are no JSON objects."""
-    is_object = frame[TEXT].str.strip_chars().str.starts_with("{")
-    parsed = _parsed(frame, schema) if is_object.all() else None
-    if parsed is None:
-        # The parser stops at the first line that is no JSON; a second one names such lines.
-        fine = is_object & pl.Series([_is_object(text) for text in frame[TEXT]], dtype=pl.Boolean)
-        frame, bad = frame.filter(fine), frame.filter(~fine)
-        parsed = _parsed(frame, schema)
-        if parsed is None:
-            singles = [_parsed(one, schema) for one in frame.iter_slices(1)]
-            fine = pl.Series([one is not None for one in singles], dtype=pl.Boolean)
-            parsed = pl.concat([pl.DataFrame(schema=schema), *(one for one in singles if one is not None)])
-            frame, bad = frame.filter(fine), pl.concat([bad, frame.filter(~fine)])
-        return parsed.with_columns(frame[LINE], frame[TEXT]), bad
-    return parsed.with_columns(frame[LINE], frame[TEXT]), frame.clear()
+def _decode(frame: pl.DataFrame, data: bytes, schema: dict[str, Any]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Lines with the fields of `schema`, and the lines that are no JSON objects; blank lines are neither."""
+    start = frame[TEXT].str.strip_chars_start().str.slice(0, 1)
+    if (start == "{").all():
+        rows = _parsed(data, frame.height, schema)
+        if rows is not None:
+            return rows.with_columns(frame[LINE], frame[TEXT]), frame.clear()
+    # The parser stops at the first line that is no JSON; a second one names such lines.
+    frame = frame.filter(start != "")
+    fine = pl.Series([_is_object(text) for text in frame[TEXT]], dtype=pl.Boolean)
+    frame, bad = frame.filter(fine), frame.filter(~fine)
+    rows = _parsed("\n".join(frame[TEXT]).encode(), frame.height, schema)
+    if rows is None:
+        singles = [_parsed(text.encode(), 1, schema) for text in frame[TEXT]]
+        fine = pl.Series([one is not None for one in singles], dtype=pl.Boolean)
+        rows = pl.concat([pl.DataFrame(schema=schema), *(one for one in singles if one is not None)])
+        frame, bad = frame.filter(fine), pl.concat([bad, frame.filter(~fine)])
+    return rows.with_columns(frame[LINE], frame[TEXT]), bad
 
 
 def _is_object(text: str) -> bool:
@@ -155,15 +169,14 @@ def _is_object(text: str) -> bool:
         return False
 
 
-def _parsed(frame: pl.DataFrame, schema: dict[str, Any]) -> pl.DataFrame | None:
-    if frame.is_empty():
+def _parsed(data: bytes, height: int, schema: dict[str, Any]) -> pl.DataFrame | None:
+    if not height:
         return pl.DataFrame(schema=schema)
-    data = (frame[TEXT].str.join("\n").item() or "").encode()
     try:
         rows = pl.read_ndjson(data, schema=schema, ignore_errors=True)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         return None
-    return rows if rows.height == frame.height else None
+    return rows if rows.height == height else None
 
 
 def _refused(frame: pl.DataFrame, reason: str) -> pl.DataFrame:

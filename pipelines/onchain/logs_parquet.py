@@ -82,6 +82,7 @@ def _check(path: Path, source: str, name: str, dtype: pl.DataType) -> None:
         fine = dtype.is_integer() or dtype in (pl.String, pl.Binary, pl.Boolean) or isinstance(dtype, pl.Datetime)
     else:
         fine = dtype in (pl.String, pl.Binary)
+    fine = fine or dtype == pl.Null
     if not fine:
         kinds = "integers or hex" if name in NUMBERS else "hex text or bytes"
         raise SourceError(path.name, None, f"column {source!r} holds {dtype}", f"Store it as {kinds}")
