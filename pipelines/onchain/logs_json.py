@@ -38,7 +38,7 @@ def _schema(shape: str, names: Sequence[str]) -> dict[str, Any]:
 
 
 def read(path: Path, names: Sequence[str] = NAMES) -> Iterator[RawChunk]:
-    """Chunks of rows with the columns `names`; `__line` is the line, or the element of a file that is one array, from 1.
+    """Chunks of rows with the columns `names`; `__line` is the line, or the element of one array, from 1.
 
     Raises `SourceError` for a file that is neither, is truncated or damaged.
     """
