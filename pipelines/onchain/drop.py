@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from pipelines.onchain import twins
+from pipelines.onchain import twins, words
 from pipelines.onchain.abi import BY_NAME, EVENTS
 from pipelines.onchain.building import any_of
 from pipelines.onchain.decode import POOL_EVENTS, decode
@@ -40,6 +40,9 @@ class Piece:
 
 def decode_pieces(paths: Sequence[Path], pools: Collection[bytes] = ()) -> Iterator[Piece]:
     """Decode a drop piece by piece, in bounded memory; rows come in no promised order.
+
+    The ids of a piece are cut out of its logs and keep them in memory: write a piece
+    away, or take `words.packed` of what is kept.
 
     `pools` are pools known from elsewhere, beside those whose creation is in the drop.
     Raises `commerce.reading.SourceError` for a file that cannot be read, and
@@ -75,7 +78,10 @@ def decode_drop(paths: Sequence[Path], pools: Collection[bytes] = ()) -> Piece:
 
     Raises as `decode_pieces`.
     """
-    pieces = list(decode_pieces(paths, pools))
+    pieces = [
+        Piece({name: words.packed(table) for name, table in piece.tables.items()}, piece.rejects, piece.counts)
+        for piece in decode_pieces(paths, pools)
+    ]
     tables = {
         name: pl.concat(
             [ONCHAIN_TABLES[name].empty(), *(piece.tables[name] for piece in pieces if name in piece.tables)]

@@ -130,6 +130,45 @@ def _choose(first: npt.NDArray[np.bool_], one: Views, other: Views, shift: int, 
 
 
 @nb.njit(cache=True, nogil=True)
+def _pack(views: Views, buffers: Addresses, out_views: Views, out: npt.NDArray[np.uint8]) -> None:
+    end = 0
+    for row in range(views.shape[0]):
+        out_views[row] = views[row]
+        length = int(np.int64(views[row, 0]))
+        if length <= 12:
+            continue
+        at = buffers[views[row, 2]] + np.uint64(views[row, 3])
+        out_views[row, 2] = 0
+        out_views[row, 3] = end
+        for i in range(length):
+            out[end + i] = _load_byte(at + np.uint64(i))
+        end += length
+
+
+def packed(frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame with bytes of its own: columns that were cut out of logs no longer keep those in memory.
+
+    Columns of more than 2³¹ bytes stay as they are.
+    """
+    columns = []
+    for values in frame.get_columns():
+        if values.dtype == pl.Binary and len(values):
+            source = column(values)
+            lengths = np.where(source.valid, source.views[:, 0], np.uint32(0))
+            size = int(lengths[lengths > 12].sum(dtype=np.int64))
+            if size < 2**31:
+                views = (
+                    source.views if source.valid.all() else np.where(source.valid[:, None], source.views, np.uint32(0))
+                )
+                out_views, out = np.empty_like(views), np.empty(size, np.uint8)
+                _pack(views, source.buffers, out_views, out)
+                whole = _from_views(values.name, out_views, [pa.py_buffer(out)])
+                values = whole if source.valid.all() else whole.set(pl.Series(~source.valid), None)
+        columns.append(values)
+    return pl.DataFrame(columns)
+
+
+@nb.njit(cache=True, nogil=True)
 def _find(
     views: Views,
     buffers: Addresses,

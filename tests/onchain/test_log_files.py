@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 import zstandard
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipelines.commerce.reading import SourceError
@@ -315,6 +315,7 @@ HEX = st.text("0123456789abcdefABCDEF", max_size=40)
 NEARLY = st.text("0123456789abcdefABCDEF/:@`gG x\x00\x10\x1fé\x7f", max_size=40)
 
 
+@settings(deadline=None)
 @given(st.lists(st.none() | HEX | HEX.map(lambda t: "0x" + t) | NEARLY | NEARLY.map(lambda t: "0X" + t), max_size=8))
 def test_unhex_equals_the_slow_one(texts):
     values, failed = unhex(pl.Series("x", texts, dtype=pl.String))
