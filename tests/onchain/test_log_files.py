@@ -248,6 +248,18 @@ def test_a_column_that_is_null_throughout(tmp_path):
     assert drop.counts.rows() == [("x", "other", "order_cancelled", 1)]
 
 
+def test_blocks_without_logs_are_no_rows_and_answers_without_result_are_rejects(tmp_path):
+    blocks = sqd(some_logs())
+    bare = {"header": blocks[0]["header"]}
+    drop = decode_drop([put(tmp_path / "x", _lines([bare, *blocks, {**bare, "logs": 5}]))])
+    assert drop.rejects.select("line", "reason").rows() == [(len(blocks) + 2, "logs holds no list of logs")]
+    assert drop.tables["trades"].height == 7
+    error = {"jsonrpc": "2.0", "id": 1, "error": {"code": -32005, "message": "query returned more than 10000 results"}}
+    drop = decode_drop([put(tmp_path / "y", _lines([{"id": 0, "result": some_logs()}, error]))])
+    assert drop.rejects.select("line", "reason").rows() == [(2, "result holds no list of logs")]
+    assert "more than 10000" in drop.rejects["raw"][0]
+
+
 def test_faults_in_parquet_are_rejects_with_their_row(tmp_path):
     frame = columns(some_logs())
     hexed = frame.with_columns(
