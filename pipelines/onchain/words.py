@@ -44,7 +44,6 @@ ODD, NOT_HEX = 1, 2
 _ONES = np.uint64(0x0101010101010101)
 _LOW = np.uint64(0x0F0F0F0F0F0F0F0F)
 _HIGH = np.uint64(0xF0F0F0F0F0F0F0F0)
-_SIDES = np.uint64(0xD0D0D0D0D0D0D0D0)
 _EVEN = np.uint64(0x00FF00FF00FF00FF)
 _PAIRS = np.uint64(0x0000FFFF0000FFFF)
 _LEAST = np.uint64(0xFFFFFFFF)
@@ -68,6 +67,20 @@ def _loader(bits: int, *, big: bool = False) -> Any:
 _load_big = _loader(64, big=True)
 _load_text = _loader(64)
 _load_byte = _loader(8)
+
+
+def _store_four(typing_context: Any, address: Any, value: Any) -> Any:
+    """Write the four lowest bytes of a number at an address, the lowest first."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        place = builder.inttoptr(arguments[0], ir.IntType(32).as_pointer())
+        builder.store(builder.trunc(arguments[1], ir.IntType(32)), place).align = 1
+        return context.get_dummy_value()
+
+    return nb.void(nb.uint64, nb.uint64), generate
+
+
+_store: Any = intrinsic(_store_four)
 
 
 @dataclass(frozen=True)
@@ -346,6 +359,7 @@ def _unhex(
     valid: npt.NDArray[np.bool_],
     ends: Ints,
     out: npt.NDArray[np.uint8],
+    out_at: np.uint64,
     failed: Codes,
 ) -> None:
     for row in range(views.shape[0]):
@@ -366,17 +380,13 @@ def _unhex(
             text = _load_text(at + np.uint64(step))
             letter = (text >> np.uint64(6)) & _ONES
             value = (text & _LOW) + letter * np.uint64(9)
+            # A digit is sound when its value, written out again in lower case, is the character.
             above = ((value + _ONES * np.uint64(6)) >> np.uint64(4)) & _ONES
-            bad |= (value & _HIGH) | (above ^ letter)
-            bad |= (text & _SIDES) ^ (_ONES * np.uint64(16) + letter * np.uint64(48))
-            bad |= (((text >> np.uint64(5)) & _ONES) | letter) ^ _ONES
+            written = value + _ONES * np.uint64(0x30) + above * np.uint64(0x27)
+            bad |= (written ^ (text | (letter << np.uint64(5)))) | (value & _HIGH)
             packed = ((value << np.uint64(4)) | (value >> np.uint64(8))) & _EVEN
             packed = (packed | (packed >> np.uint64(8))) & _PAIRS
-            packed = (packed | (packed >> np.uint64(16))) & _LEAST
-            out[to] = packed & np.uint64(255)
-            out[to + 1] = (packed >> np.uint64(8)) & np.uint64(255)
-            out[to + 2] = (packed >> np.uint64(16)) & np.uint64(255)
-            out[to + 3] = packed >> np.uint64(24)
+            _store(out_at + np.uint64(to), packed | (packed >> np.uint64(16)))
             step += 8
             to += 4
         while step < length:
@@ -403,7 +413,7 @@ def unhex(text: pl.Series) -> tuple[pl.Series, Codes]:
     source = column(text)
     _measure(source.views, source.views_at, source.buffers, source.valid, ends)
     out = np.empty(ends[-1], np.uint8)
-    _unhex(source.views, source.views_at, source.buffers, source.valid, ends, out, failed)
+    _unhex(source.views, source.views_at, source.buffers, source.valid, ends, out, np.uint64(out.ctypes.data), failed)
     mask = None if source.valid.all() else pa.py_buffer(np.packbits(source.valid, bitorder="little"))
     array = pa.LargeBinaryArray.from_buffers(
         pa.large_binary(), len(text), [mask, pa.py_buffer(ends), pa.py_buffer(out)]
