@@ -2,12 +2,15 @@
 
 import json
 from collections import defaultdict
+from fractions import Fraction
 from pathlib import Path
 
+import chain_oracle
 import polars as pl
 import pytest
 
 from pipelines.onchain import ids
+from pipelines.onchain.abi import BY_NAME
 from pipelines.onchain.drop import decode_drop
 from pipelines.onchain.tables import EXCHANGES
 
@@ -186,3 +189,27 @@ def test_all_folders_in_one_drop_keep_every_log_once():
     assert twice.counts.filter(pl.col("outcome") == "duplicate")["rows"].sum() == logs - drop.rejects.height
     assert twice.counts["rows"].sum() == 2 * logs
     assert ids.decimal_text(trades["token_id"]).str.len_chars().max() <= 78
+
+
+def test_real_v2_taker_fees_follow_from_the_decoded_amounts(tmp_path):
+    if not DATA.is_dir():
+        pytest.skip("the shared real logs are not beside this checkout")
+    vectors = json.loads((DATA / "nautilus_v2_taker_fees_part1" / "vectors.json").read_text())
+    logs = []
+    for index, vector in enumerate(vectors):
+        exchange = bytes.fromhex(EXCHANGES[3 if vector["exchange"] == "neg_risk" else 2][2:])
+        filled = [int(vector[name]) for name in ("maker_amount_filled", "taker_amount_filled", "fee")]
+        side = 0 if vector["side"] == "BUY" else 1
+        values = [b"\x01" * 32, b"\x02" * 20, exchange, side, 77, *filled, bytes(32), bytes(32)]
+        logs.append(chain_oracle.log(BY_NAME["order_filled_v2"], values, address=exchange, index=index))
+    path = tmp_path / "logs.jsonl"
+    path.write_text("\n".join(json.dumps(log) for log in logs))
+    trades = decode_drop([path]).tables["trades"]
+    assert trades.height == len(vectors) == 11 and set(trades["role"]) == {"taker"}
+    for row, vector in zip(trades.to_dicts(), vectors, strict=True):
+        price, rate = Fraction(vector["price"]), Fraction(vector["fee_rate"])
+        assert row["fee"] == int(rate * price * (1 - price) * row["amount"] / 10) * 10
+        assert row["direction"] == vector["side"]
+        assert row["fee_asset"] == ("collateral" if row["fee"] else None)
+        better = row["price"] <= float(price) + 1e-6 if vector["side"] == "BUY" else row["price"] >= float(price) - 1e-6
+        assert better
