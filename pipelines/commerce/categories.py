@@ -4,8 +4,6 @@ import unicodedata
 
 import polars as pl
 
-from pipelines.commerce.mapping import Columns
-
 
 def category_key(name: str) -> str:
     """NFKC, trimmed, spaces collapsed, casefolded; applying it again changes nothing."""
@@ -20,8 +18,9 @@ def key_column(names: pl.Series) -> pl.Series:
     return names.replace_strict(distinct, keys, default=None, return_dtype=pl.String)
 
 
-def dotted_names(columns: Columns) -> tuple[pl.Expr, pl.Expr]:
-    """L1 and L2 of a dotted path in `dotted`: part 1; the first two parts, null when there is one part."""
-    assert columns.dotted
-    parts = pl.col("dotted").str.split(".").list.eval(pl.element().filter(pl.element() != ""))
-    return parts.list.get(0, null_on_oob=True), pl.when(parts.list.len() > 1).then(parts.list.head(2).list.join("."))
+def dotted_names(separator: str) -> tuple[pl.Expr, pl.Expr]:
+    """L1 and L2 of the path in column `dotted`: part 1; the first two parts, null when there is one part."""
+    parts = pl.col("dotted").str.split(separator).list.eval(pl.element().filter(pl.element() != ""))
+    return parts.list.get(0, null_on_oob=True), pl.when(parts.list.len() > 1).then(
+        parts.list.head(2).list.join(separator)
+    )

@@ -55,6 +55,7 @@ def tell_apart(files: Sequence[Path], mapping: Mapping) -> DropFiles:
         if ignored:
             notes.append(f"{path.name}: not read, {ignored.why}")
         elif path in tables:
+            _refuse_history(path, names, tables[path], mapping)
             lookups.setdefault(tables[path].name, []).append(path)
         elif missing and not mapping.positional:
             unknown.append((path, missing))
@@ -77,6 +78,14 @@ def _table(names: set[str], mapping: Mapping) -> Lookup | None:
     if mapping.positional or not _missing(names, mapping, set()):
         return None
     return next((table for table in mapping.lookups if table.tells <= names), None)
+
+
+def _refuse_history(path: Path, names: set[str], table: Lookup, mapping: Mapping) -> None:
+    """A table with times of its own says what held when; joined by key alone it would tell the future."""
+    if dated := sorted(set(mapping.time.column) & names - set(table.columns)):
+        what = f"the table {table.name} has the time column {dated[0]!r}, so its values change over time"
+        remedy = "Join the value that held at each event into the log before reading it, or send a table without times"
+        raise SourceError(path.name, 1, what, remedy)
 
 
 def _missing(names: set[str], mapping: Mapping, given: set[str]) -> str:

@@ -286,7 +286,9 @@ def _reason(mapping: Mapping) -> pl.Expr:
 
 def _with_categories(frame: pl.DataFrame, mapping: Mapping, path: Path) -> pl.DataFrame:
     """Names as written and keys; where the log has two levels a row without the first has none."""
-    l1, l2 = dotted_names(mapping.columns) if mapping.columns.dotted else (pl.col("l1"), pl.col("l2"))
+    l1, l2 = pl.col("l1"), pl.col("l2")
+    if mapping.columns.dotted:
+        l1, l2 = dotted_names(mapping.category_separator)
     stem = path.name.split(".")[0].removeprefix("meta_")
     if stem in mapping.l1_from_file:
         l1 = pl.coalesce(l1, pl.lit(stem))

@@ -50,7 +50,10 @@ class Columns(_Model):
     l1: Names = ()
     l2: Names = ()
     dotted: Names = ()
-    """A path of categories in one text: L1 = part 1, L2 = the first two parts; one part gives no L2."""
+    """A path of categories in one text: L1 = part 1, L2 = the first two parts; one part gives no L2.
+
+    The parts stand between `category_separator`s of the mapping.
+    """
     brand: Names = ()
     price: Names = ()
     quantity: Names = ()
@@ -169,6 +172,8 @@ class Mapping(_Model):
     decimal: Literal[".", ","] = "."
     encoding: str = "utf-8"
     columns: Columns
+    category_separator: str = Field(default=".", min_length=1)
+    """What stands between the parts of `columns.dotted`, such as `>` or `/`."""
     nested: str = ""
     """JSON: a list in the row whose elements are the events; their fields are named without this prefix."""
     time: Time
@@ -204,6 +209,10 @@ class Mapping(_Model):
             raise ValueError("positional: only csv and tsv have files without column names")
         if self.nested and set(self.format) != {"jsonl"}:
             raise ValueError("nested: only jsonl rows hold lists")
+        if any(sign in self.nested for sign in ".[]"):
+            raise ValueError(
+                f"nested: a list at the top of the row, not the path {self.nested!r}; unfold the log first"
+            )
         try:
             "".encode(self.encoding)
         except LookupError:
