@@ -19,6 +19,7 @@ from pipelines.memory.contract import (
     fit,
     setting,
 )
+from pipelines.memory.rendering import plain
 from pipelines.memory.state import JsonMemory
 from resources.tokenizer import load_tokens
 
@@ -36,6 +37,7 @@ __all__ = [
     "check_method",
     "fit",
     "load_tokens",
+    "plain",
     "setting",
 ]
 

@@ -56,7 +56,7 @@ class Subject:
 
 
 def check_method(spec: MethodSpec, tokens: Tokens, config: BaseModel | None = None) -> list[str]:
-    """Every rule that `spec` breaks, as `rule: what happened`; empty when it keeps all.
+    """Every rule that `spec` breaks, as `rule: what happened`, each once; empty when it keeps all.
 
     `tokens` measures the readouts; `config` is the default configuration unless given.
     """
@@ -67,7 +67,7 @@ def check_method(spec: MethodSpec, tokens: Tokens, config: BaseModel | None = No
             broken += [f"{name}: {what}" for what in rule(subject)]
         except Exception as error:
             broken.append(f"{name}: raised {type(error).__name__}: {error}")
-    return broken
+    return list(dict.fromkeys(broken))
 
 
 def _protocol(it: Subject) -> Iterator[str]:

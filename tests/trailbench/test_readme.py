@@ -1,0 +1,50 @@
+"""What the README shows to be copied works as it stands there."""
+
+import re
+from pathlib import Path
+
+import yaml
+
+from pipelines.commerce.mapping import load_mapping
+from pipelines.evaluation.experiment import parse
+from trailbench import check_method
+
+README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
+
+
+def block(begins: str) -> str:
+    """The code block whose first line is `begins`."""
+    found = [
+        text for text in re.findall(r"^```\w*\n(.*?)^```", README, re.DOTALL | re.MULTILINE) if text.startswith(begins)
+    ]
+    assert len(found) == 1, begins
+    return str(found[0])
+
+
+def test_the_mapping_is_accepted(tmp_path: Path) -> None:
+    file = tmp_path / "shop.yaml"
+    file.write_text(block("# shop.yaml"))
+    mapping = load_mapping(file)
+    assert (mapping.columns.l2, mapping.actions["buy"], mapping.time.zone) == (
+        ("category",),
+        "purchase",
+        "Europe/Berlin",
+    )
+
+
+def test_the_experiment_is_accepted() -> None:
+    experiment = parse(block("# mine.yaml"), "mine.yaml")
+    assert list(experiment.budgets) == [300, 600] and list(experiment.readers) == ["embedding", "lexical"]
+
+
+def test_the_method_keeps_the_rules_of_the_contract() -> None:
+    names: dict[str, object] = {"__name__": "top_categories"}
+    exec(block("# top_categories.py"), names)
+    assert check_method(names["SPEC"]) == []  # type: ignore[arg-type]
+
+
+def test_the_package_declares_the_method_and_how_it_is_built() -> None:
+    text = block("# pyproject.toml")
+    for part in ("[build-system]", "[project]", 'name = "top_categories"', 'top_categories = "top_categories:SPEC"'):
+        assert part in text
+    assert yaml.safe_load(block("# mine.yaml"))["methods"]["top_categories"] == [{}]
