@@ -1,5 +1,6 @@
 """The files of one drop told apart by what they hold: log, lookup tables, files that are not read."""
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,6 +65,8 @@ def tell_apart(files: Sequence[Path], mapping: Mapping) -> DropFiles:
     if unknown:
         path, missing = unknown[0]
         remedy = f"Check that this is a log of {mapping.name}; it has {', '.join(sorted(headers[path]))[:200]}"
+        if len(headers[path]) == 1 and (other := next((c for c in ";\t|," if c in min(headers[path])), "")):
+            remedy += f". If its columns are parted by {other!r}, say so in the mapping: delimiter: {json.dumps(other)}"
         raise SourceError(path.name, 1, f"column {missing} is missing", remedy)
     if not logs:
         name = sorted(files)[0].name if files else "drop"

@@ -296,4 +296,8 @@ def load_mapping(path: Path) -> Mapping:
 def _field_error(item: Any) -> str:
     place = ".".join(str(part) for part in item["loc"])
     text = item["msg"].removeprefix("Value error, ")
+    if item["type"] == "extra_forbidden":
+        places: dict[tuple[str, ...], type[BaseModel]] = {("columns",): Columns, ("time",): Time}
+        model = places.get(item["loc"][:-1], Mapping)
+        text = f"is no field of a mapping here; fields are {', '.join(model.model_fields)}"
     return f"{place}: {text}" if place else text

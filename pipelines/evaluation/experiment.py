@@ -184,6 +184,8 @@ def _explain(problem: Any, root: yaml.Node, file: str) -> str:
         steps.append(str(step))
     where = f"{'.'.join(steps)}: " if steps else ""
     message = str(problem["msg"]).removeprefix("Value error, ")
+    if problem["type"] == "extra_forbidden" and len(path) == 1:
+        message += f"; fields are {', '.join(Experiment.model_fields)}"
     return f"{file}, line {node.start_mark.line + 1}: {where}{message}"
 
 
