@@ -44,14 +44,19 @@ class Home:
         return Catalog(Store(self.settings.gold_root, self.settings.storage_options()))
 
 
-def open_home(settings: HomeSettings | None = None, shards: int | None = None) -> Home:
-    """Open the home folder, making it on first use; its shard count is fixed then.
+def open_home(settings: HomeSettings | None = None, shards: int | None = None, make: bool = True) -> Home:
+    """Open the home folder, making it on first use unless `make` is false; its shard count is fixed then.
 
-    Raises `HomeError` when `shards` differs from the count that the folder was made with.
+    Raises `HomeError` when there is none and none is to be made, when a file has its
+    name, or when `shards` differs from the count that the folder was made with.
     """
     settings = settings or home_settings()
     document = settings.home.absolute() / "home.json"
     if not document.is_file():
+        if any(path.exists() and not path.is_dir() for path in (document.parent, *document.parent.parents)):
+            raise HomeError(f"{document.parent} is a file or lies under one; a home folder is a folder")
+        if not make:
+            raise HomeError(f"no home folder at {document.parent}; `trailbench build` or `trailbench demo` makes one")
         write_new(document, json.dumps({"shards": shards or settings.shards}))
     made_with = int(json.loads(document.read_text())["shards"])
     if shards not in (None, made_with):

@@ -16,7 +16,9 @@ FAILED = 1
 REFUSED = 2
 """Exit code: the input or the call cannot be used; the message says what to change."""
 
-HomeOption = Annotated[Path | None, typer.Option("--home", help="Home folder. [env: TRAILBENCH_HOME] [.trailbench]")]
+HomeOption = Annotated[
+    Path | None, typer.Option("--home", help="Home folder; else $TRAILBENCH_HOME, else .trailbench.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 
@@ -55,12 +57,20 @@ def errors() -> Iterator[None]:
         WallBreached,
         ExportError,
         RunFailed,
-        OSError,
         typer.BadParameter,
     ) as e:
         refuse(str(e))
+    except OSError as e:
+        refuse(_os_error(e))
     except ValidationError as e:
         refuse("; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in e.errors()))
+
+
+def _os_error(error: OSError) -> str:
+    """What the system said, file first and without its number."""
+    if error.strerror is None or error.filename is None:
+        return str(error)
+    return f"{error.filename}: {error.strerror[:1].lower()}{error.strerror[1:]}"
 
 
 def refuse(message: str) -> NoReturn:
@@ -118,7 +128,9 @@ def configuration(path: Path | None) -> dict[str, Any]:
         return {}
     try:
         values = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-    except (OSError, yaml.YAMLError) as error:
+    except OSError as error:
+        raise typer.BadParameter(_os_error(error)) from error
+    except yaml.YAMLError as error:
         raise typer.BadParameter(f"{path}: {error}") from error
     if not isinstance(values, dict):
         raise typer.BadParameter(f"{path}: expected `name: value` lines, one for each setting")

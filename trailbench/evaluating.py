@@ -104,8 +104,9 @@ def summary(home: Home, bound: BoundExperiment) -> dict[str, Any]:
 
 
 def board_of(home: Home, bound: BoundExperiment) -> pl.DataFrame:
-    """The leaderboard over all units, as people read it."""
+    """The leaderboard over all units, best first, in the columns that people read first."""
     board = GivenExperiment(InputStore(), GoldStore(), bound.key).board("leaderboard")
-    whole = board.filter(pl.col("group_kind") == "all")
-    columns = ("reader", "pool", "method", "kind", "recall", "recall_low", "recall_high", "user_recall", "exposure")
-    return whole.select(*columns, "chance", "tokens", "n_units", "flags")
+    columns = ("method", "recall", "recall_low", "recall_high", "chance", "exposure", "tokens", "flags")
+    whole = board.filter(pl.col("group_kind") == "all").select("reader", "budget", "pool", *columns)
+    order = ["reader", "budget", "pool", "recall", "method"]
+    return whole.sort(order, descending=[name == "recall" for name in order], nulls_last=True)

@@ -59,9 +59,12 @@ def _port() -> dict[str, Any]:
 
 
 def _home() -> list[dict[str, Any]]:
-    from resources.home import open_home
+    from resources.home import HomeError, open_home
 
-    home = open_home()
+    try:
+        home = open_home(make=False)
+    except HomeError as error:
+        return [_finding("home", False, str(error), True)]
     drops = len(list(home.register))
     free = shutil.disk_usage(home.folder).free // 2**30
     return [

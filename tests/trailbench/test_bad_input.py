@@ -187,3 +187,47 @@ def test_an_export_over_a_folder_is_refused(built: SimpleNamespace, cli: Cli, tm
     (tmp_path / "x.csv").mkdir()
     result = cli("export", built.release, "--table", "funnel", "--to", tmp_path / "x.csv", "--home", built.home)
     assert result.code == REFUSED and "x.csv" in result.err
+
+
+@pytest.mark.parametrize(
+    "words", [("evaluate",), ("report",), ("verify", "abc"), ("audit", "abc"), ("export", "abc", "--table", "pools")]
+)
+def test_asking_a_home_that_is_not_there_makes_none(words: tuple[str, ...], cli: Cli, tmp_path: Path) -> None:
+    home = tmp_path / "nowhere"
+    more = ("--to", tmp_path / "pools.csv") if words[0] == "export" else ()
+    result = cli(*words, *more, "--home", home)
+    said = " ".join(result.err.split())
+    assert result.code == REFUSED and "no home folder at" in said and "trailbench build" in said, said
+    assert not home.exists()
+
+
+def test_a_file_is_no_home(shop: SimpleNamespace, cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    for home in (file, file / "below"):
+        result = cli("build", *shop.options, shop.log, "--home", home)
+        assert result.code == REFUSED and "is a file or lies under one" in " ".join(result.err.split()), result.err
+
+
+def test_a_port_that_cannot_be_is_refused(cli: Cli, tmp_path: Path) -> None:
+    result = cli("ui", "--port", "70000", "--home", tmp_path / "home")
+    assert result.code == REFUSED and "65535" in result.err and "Traceback" not in result.err
+
+
+def test_a_report_needs_an_evaluation(copied: SimpleNamespace, cli: Cli) -> None:
+    result = cli("report", copied.release, "--home", copied.home)
+    said = " ".join(result.err.split())
+    assert result.code == REFUSED and "run `trailbench evaluate` first" in said and "Traceback" not in said, said
+
+
+def test_a_misspelt_field_of_a_mapping_is_answered_with_those_there_are(cli: Cli, tmp_path: Path) -> None:
+    file, log = tmp_path / "m.yaml", tmp_path / "log.csv"
+    log.write_text("a;b\n1;2\n")
+    start = "name: m\nformat: csv\naction: purchase\n"
+    file.write_text(start + "columns: {user: a, item: b, domain: c}\ntime: {column: t, unit: s}\n")
+    said = " ".join(cli("validate", log, "--source", "mapping", "--mapping", file).err.split())
+    assert "columns.domain: is no field of a mapping here; fields are user, item, action, l1" in said
+    file.write_text(start + "columns: {user: a, item: b}\ntime: {column: t, unit: s}\n")
+    result = cli("validate", log, "--source", "mapping", "--mapping", file)
+    said = " ".join(result.err.split())
+    assert result.code == REFUSED and "parted by ';', say so in the mapping: delimiter: \";\"" in said, said

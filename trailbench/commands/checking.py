@@ -20,7 +20,7 @@ def verify(
         from trailbench.proving import verify_release
 
         with progress(as_json) as step:
-            problems = verify_release(open_home(), release, step)
+            problems = verify_release(open_home(make=False), release, step)
         if as_json:
             print_json({"release": release, "verified": not problems, "problems": problems})
         elif not problems:
@@ -44,7 +44,7 @@ def audit(
         from trailbench.proving import audit_release
 
         with progress(as_json) as step:
-            checks = audit_release(open_home(), release, users, step)
+            checks = audit_release(open_home(make=False), release, users, step)
         passed = all(check["passed"] for check in checks)
         if as_json:
             print_json({"release": release, "passed": passed, "checks": checks})
@@ -86,7 +86,11 @@ def settings(as_json: JsonOption = False) -> None:
     if as_json:
         print_json({"settings": rows})
     else:
-        print_table("Settings", list(rows[0]), [list(row.values()) for row in rows])
+        shown = [
+            (row["name"], f"{row['default']} {row['unit']}".strip(), f"{row['meaning']} [{row['origin']}]")
+            for row in rows
+        ]
+        print_table("Settings", ["name", "default", "meaning [origin]"], shown)
 
 
 COMMANDS = (verify, audit, doctor, settings)

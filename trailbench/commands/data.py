@@ -1,5 +1,6 @@
 """From raw logs to a frozen release: sources, validate, build, export."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -88,10 +89,12 @@ def build(
     source: SourceOption,
     track: Annotated[str, typer.Option(help="Track.")] = "commerce",
     home: HomeOption = None,
-    shards: Annotated[int | None, typer.Option(min=1, max=256, help="Shards of a new home folder. [4]")] = None,
+    shards: Annotated[int | None, typer.Option(min=1, max=256, help="Shards of a new home folder; else 4.")] = None,
     config: Annotated[Path | None, typer.Option(help="YAML file with thresholds to change.")] = None,
     mapping: MappingOption = None,
-    skip_unreadable: Annotated[bool, typer.Option(help="Go on without drops that cannot be read.")] = False,
+    skip_unreadable: Annotated[
+        bool, typer.Option("--skip-unreadable", help="Go on without drops that cannot be read.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Build a frozen release from raw logs and print its name and content hash."""
@@ -128,10 +131,12 @@ def _print_release(home: Any, key: str, unreadable: dict[str, str], as_json: boo
     if as_json:
         print_json(result)
         return
-    print_frame("Funnel", home.store.scan("funnel", {"release": key}).collect())
-    print_table("Release", ["what", "value"], [(name, result[name]) for name in ("release", "content_hash", "home")])
+    print_frame("Funnel", home.store.scan("funnel", {"release": key}).drop("place").collect())
+    for name in ("release", "content_hash", "home"):
+        out.print(plain(f"{name}: {result[name]}"), soft_wrap=True)
     for drop, message in unreadable.items():
         err.print(plain(f"left out {drop}: {message}"), style="yellow")
+    out.print(plain(f"Next: trailbench evaluate --home {shlex.quote(str(home.folder))}"), soft_wrap=True)
 
 
 def export(
@@ -148,7 +153,7 @@ def export(
         from resources.home import open_home
         from trailbench.exporting import exported, write
 
-        rows = write(exported(open_home(), release, table, gold), to)
+        rows = write(exported(open_home(make=False), release, table, gold), to)
         if as_json:
             print_json({"release": release, "table": table, "rows": rows, "file": str(to)})
         else:

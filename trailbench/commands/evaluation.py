@@ -4,14 +4,16 @@ from typing import Annotated, Any
 
 import typer
 
-from trailbench.calling import HomeOption, JsonOption, errors, use_home
+from trailbench.calling import HomeOption, JsonOption, errors, refuse, use_home
 from trailbench.console import err, out, plain, print_frame, print_json, print_table, progress
 
-ReaderOption = Annotated[list[str] | None, typer.Option("--reader", help="Reader instead of the experiment's own.")]
+ReaderOption = Annotated[
+    list[str] | None, typer.Option("--reader", help="Reader instead of the experiment's own; may be repeated.")
+]
 
 
 def evaluate(
-    release: Annotated[str | None, typer.Argument(help="Release name. [the experiment's, else the newest]")] = None,
+    release: Annotated[str | None, typer.Argument(help="Release name; else the experiment's, else the newest.")] = None,
     experiment: Annotated[str, typer.Option(help="Built-in name or YAML file.")] = "demo",
     home: HomeOption = None,
     reader: ReaderOption = None,
@@ -24,7 +26,7 @@ def evaluate(
         from trailbench.evaluating import bind_to_release, experiment_named, newest_release, run_experiment
         from trailbench.running import dagster_instance
 
-        opened = open_home()
+        opened = open_home(make=False)
         chosen = experiment_named(experiment)
         if reader:
             chosen = chosen.model_copy(update={"readers": reader})
@@ -35,7 +37,7 @@ def evaluate(
 
 
 def report(
-    release: Annotated[str | None, typer.Argument(help="Release name. [the newest]")] = None,
+    release: Annotated[str | None, typer.Argument(help="Release name; else the experiment's, else the newest.")] = None,
     experiment: Annotated[str, typer.Option(help="Built-in name or YAML file.")] = "demo",
     home: HomeOption = None,
     as_json: JsonOption = False,
@@ -47,10 +49,12 @@ def report(
         from trailbench.evaluating import bind_to_release, experiment_named, newest_release
         from trailbench.running import dagster_instance, run_job
 
-        opened = open_home()
+        opened = open_home(make=False)
         chosen = experiment_named(experiment)
         bound = bind_to_release(opened, chosen, release or chosen.release or newest_release(opened))
         with dagster_instance(opened.folder) as instance, progress(as_json) as step:
+            if not instance.has_dynamic_partition("experiment", bound.key):
+                refuse(f"{bound.experiment.name} was not evaluated on {bound.release}; run `trailbench evaluate` first")
             step("leaderboard and report")
             run_job(instance, "board", {"experiment": bound.key})
         _print_board(opened, bound, {}, as_json)
@@ -101,12 +105,15 @@ def demo(
                 spec, _ = build_release(instance, opened, [drop], CommerceSettings(), step)
             bound = bind_to_release(opened, chosen, spec.key)
             if not as_json:
-                print_frame("Funnel", opened.store.scan("funnel", {"release": spec.key}).collect())
+                print_frame("Funnel", opened.store.scan("funnel", {"release": spec.key}).drop("place").collect())
             with progress(as_json) as step:
                 run_experiment(instance, opened, bound, step)
         _print_board(opened, bound, {"home": str(opened.folder)}, as_json)
         if not as_json:
-            out.print("Open the report in a browser, or see the DAG, its checks and lineage with: [bold]make ui[/bold]")
+            out.print(
+                "Open the report in a browser, or see the DAG, its checks and lineage with: [bold]make ui[/bold]",
+                soft_wrap=True,
+            )
 
 
 def _print_board(home: Any, bound: Any, more: dict[str, Any], as_json: bool) -> None:
@@ -117,11 +124,38 @@ def _print_board(home: Any, bound: Any, more: dict[str, Any], as_json: bool) -> 
         print_json(facts)
         return
     board = board_of(home, bound)
-    for pool in board["pool"].unique(maintain_order=True):
-        rows = board.filter(board["pool"] == pool).drop("pool")
-        shown = [[f"{cell:.3f}" if isinstance(cell, float) else cell for cell in row] for row in rows.iter_rows()]
-        print_table(f"Leaderboard, {pool} pool", rows.columns, shown)
-    print_table("Evaluation", ["what", "value"], [(name, str(value)) for name, value in facts.items()])
+    for (reader, budget, pool), rows in board.group_by("reader", "budget", "pool", maintain_order=True):
+        title = f"Leaderboard, {pool} pool · reader {reader}, {budget:,} tokens"
+        notes = list(dict.fromkeys(flag for flag in rows["flags"] if flag))
+        print_table(title, BOARD, [_shown(row, notes) for row in rows.to_dicts()])
+        for number, note in enumerate(notes, start=1):
+            out.print(plain(f"  [{number}] {note}"))
+    out.print("\nrecall: chosen positives / positives, with its 95 % interval; chance: what a blind reader gets\n")
+    paths = ("report", "leaderboard", "home")
+    print_table("Evaluation", ["what", "value"], [(name, _said(facts[name])) for name in facts if name not in paths])
+    for name in paths:
+        if name in facts:
+            # Not in a table, which would break a path that somebody wants to copy.
+            out.print(plain(f"{name}: {facts[name]}"), soft_wrap=True)
+
+
+BOARD = ("method", "recall", "chance", "exposure", "tokens", "flags")
+
+
+def _shown(row: dict[str, Any], notes: list[str]) -> list[object]:
+    """A row of the leaderboard, narrow enough for 80 columns; the file has all columns, and flags in full."""
+    recall = "" if row["recall"] is None else f"{row['recall']:.3f}"
+    if row["recall_low"] is not None:
+        recall += f" ({row['recall_low']:.3f}–{row['recall_high']:.3f})"
+    tokens = None if row["tokens"] is None else round(row["tokens"])
+    flag = f"[{notes.index(row['flags']) + 1}]" if row["flags"] else ""
+    return [row["method"], recall, row["chance"], row["exposure"], tokens, flag]
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {count:,}" for name, count in value.items())
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 COMMANDS = (evaluate, report, methods, demo)

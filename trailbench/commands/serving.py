@@ -10,7 +10,9 @@ from trailbench.console import err, plain
 
 def ui(
     home: HomeOption = None,
-    port: Annotated[int, typer.Option(help="Port on 127.0.0.1; another free one is taken when it is in use.")] = 3000,
+    port: Annotated[
+        int, typer.Option(min=1, max=65535, help="Port on 127.0.0.1; another free one is taken when it is in use.")
+    ] = 3000,
 ) -> None:
     """Serve the DAG, its sensors and schedules on 127.0.0.1 until Ctrl-C."""
     use_home(home)
