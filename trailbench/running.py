@@ -9,6 +9,7 @@ from typing import Any
 
 import dagster as dg
 from dagster._core.storage.dagster_run import DagsterRunStatus, RunsFilter
+from sqlalchemy.exc import DatabaseError
 
 from resources.documents import write_atomic
 
@@ -22,12 +23,27 @@ class RunFailed(RuntimeError):
 
 @contextmanager
 def dagster_instance(home: Path) -> Iterator[dg.DagsterInstance]:
-    """The instance of a home folder (`<home>/dagster`), made once, with runs of dead processes closed."""
+    """The instance of a home folder (`<home>/dagster`), made once, with runs of dead processes closed.
+
+    Raises `RunFailed` when its databases are damaged or cannot be written.
+    """
     folder = home / "dagster"
     os.environ["DAGSTER_HOME"] = str(folder)
-    with _open_instance(folder) as instance:
-        close_dead_runs(instance)
-        yield instance
+    try:
+        with _open_instance(folder) as instance:
+            close_dead_runs(instance)
+            yield instance
+    except DatabaseError as error:
+        raise RunFailed(_database_fault(folder, str(error.orig))) from error
+
+
+def _database_fault(folder: Path, says: str) -> str:
+    if "not a database" in says or "malformed" in says:
+        return (
+            f"{folder}: a database in it is damaged ({says}); move the folder away and run the command again: it "
+            "holds the history of runs only, tables and releases stay"
+        )
+    return f"{folder}: its databases cannot be used ({says}); look for free space and write permission there"
 
 
 def _open_instance(folder: Path) -> dg.DagsterInstance:
