@@ -60,10 +60,16 @@ def look(
         for entry in sorted(path for path in folder.iterdir() if not path.name.startswith("_")):
             if len(tally.ready) >= limit:
                 tally.waiting[str(entry)] = "next look"
-            elif entry.name.endswith(MANIFEST):
-                _manifest(entry, folder.name, memory, tally, register)
-            elif entry.name != MAPPING and (entry.is_dir() or is_data(entry)):
-                _bare(entry, memory, tally, register)
+                continue
+            try:
+                if entry.name.endswith(MANIFEST):
+                    _manifest(entry, folder.name, memory, tally, register)
+                elif entry.name != MAPPING and (entry.is_dir() or is_data(entry)):
+                    _bare(entry, memory, tally, register)
+            except FileNotFoundError:
+                continue  # taken away while it was looked at
+            except OSError as error:
+                tally.problems.append(f"{entry}: {error.strerror}; the other drops go on")
     return Look(tuple(tally.ready.values()), tally.waiting, tuple(tally.problems), tuple(tally.changed), tally.memory)
 
 

@@ -135,6 +135,42 @@ def test_an_unknown_source_folder_is_named_with_the_known_ones(inbox: Path) -> N
     assert "taobao" in looked(inbox).problems[0]
 
 
+def test_links_and_pipes_do_not_stop_a_look(inbox: Path) -> None:
+    folder = inbox / "taobao"
+    (folder / "loop").symlink_to(folder / "loop")
+    (folder / "dangling").symlink_to(folder / "nowhere")
+    (folder / "outside.csv").symlink_to(write(inbox.parent / "elsewhere.csv"))
+    os.mkfifo(folder / "pipe")
+    log = write(folder / "a ü folder" / "a log.csv")
+    (log.parent / "itself").symlink_to(log.parent)
+    second = looked(inbox, looked(inbox))
+    assert [drop.verify() for drop in second.ready] == [[log]]
+    assert len(second.problems) == 1 and "outside.csv is outside" in second.problems[0]
+
+
+@pytest.mark.parametrize(
+    ("error", "problems"),
+    [(FileNotFoundError(2, "gone"), []), (PermissionError(13, "Permission denied"), ["Permission denied"])],
+)
+def test_a_file_that_vanishes_or_cannot_be_read_does_not_stop_the_others(
+    inbox: Path, monkeypatch: pytest.MonkeyPatch, error: OSError, problems: list[str]
+) -> None:
+    good, bad = write(inbox / "taobao" / "good.csv"), write(inbox / "taobao" / "bad.csv")
+    first = looked(inbox)
+    plain = Path.stat
+
+    def stat(path: Path, **how: bool) -> os.stat_result:
+        if path == bad and how == {}:
+            raise error
+        return plain(path, **how)
+
+    monkeypatch.setattr(Path, "stat", stat)
+    monkeypatch.setattr(Path, "is_file", lambda path: path.suffix == ".csv")
+    second = looked(inbox, first)
+    assert [drop.files[0].path for drop in second.ready] == [str(good)]
+    assert len(second.problems) == len(problems) and all(text in second.problems[0] for text in problems)
+
+
 def test_a_look_is_bounded_and_the_next_goes_on(inbox: Path) -> None:
     for number in range(5):
         write(inbox / "taobao" / f"{number}.csv", f"{number},2,3,pv,1511544070\n")
