@@ -136,12 +136,14 @@ def bucket_hashes(frame: pl.DataFrame, table: str, by: str = "user_id") -> dict[
     if frame.is_empty():
         return {}
     spec = TABLES[table]
-    ordered = frame.select(spec.schema.names()).sort(spec.sort_by)
-    buckets = bucket_column(ordered[by])
-    parts = ordered.with_columns(buckets.alias("__bucket")).partition_by(
-        "__bucket", as_dict=True, include_key=False, maintain_order=True
-    )
-    return {int(key[0]): frame_hash(part) for key, part in sorted(parts.items())}
+    rows = frame.select(spec.schema.names())
+    # Bucket by bucket: sorting the whole by all its columns at once would take several times its memory.
+    places = pl.DataFrame({"bucket": bucket_column(rows[by])}).with_row_index("row").group_by("bucket").agg("row")
+    places = places.sort("bucket")
+    return {
+        bucket: frame_hash(rows[row].sort(spec.sort_by))
+        for bucket, row in zip(places["bucket"].to_list(), places["row"], strict=True)
+    }
 
 
 def combine_buckets(table: str, shards: Iterable[dict[int, str]]) -> str:
