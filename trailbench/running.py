@@ -165,6 +165,8 @@ def _cause(result: dg.ExecuteInProcessResult, job: str, axes: Mapping[str, str])
             error = failure.error
             while error is not None and error.cause is not None:
                 error = error.cause
+            if error is not None and error.cls_name == "DagsterExecutionInterruptedError":
+                return f"{where} was interrupted; run the command again, it goes on there"
             if error is not None:
                 return f"{where}: {error.message.partition(': ')[2].strip() or error.message.strip()}"
     return f"{where} failed; see its run in the UI"

@@ -90,3 +90,20 @@ def test_two_builds_at_once_in_one_home_make_one_release(
     assert [process.returncode for process in both] == [0, 0], [err for _, err in answers]
     assert {json.loads(out)["content_hash"] for out, _ in answers} == {built.content_hash}
     assert verified(cli, built.release, home)
+
+
+def test_an_interrupted_build_says_so(
+    shop: SimpleNamespace, spawn: Callable[..., object], tmp_path: Path, at_home: Callable[[Path], object]
+) -> None:
+    home = tmp_path / "home"
+    process = spawn("build", *shop.options, shop.log, "--home", home, "--json")
+    deadline = time.monotonic() + 240
+    while not reading(home) and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.005)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=120)
+    assert (process.returncode, out) == (2, "")
+    assert "was interrupted; run the command again, it goes on there" in " ".join(err.split())
+    at_home(home)
+    with dagster_instance(home) as instance:
+        assert instance.get_runs(filters=dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTED])) == []
