@@ -18,7 +18,7 @@ from resources.plugin_process import plugin_entries
 from trailbench.console import Steps
 from trailbench.exporting import ExportError, release_key
 from trailbench.running import dagster_instance
-from trailbench.working import WORTH_USERS, Work, workers, workers_for
+from trailbench.working import WORTH_CELLS, WORTH_USERS, Work, workers, workers_for
 
 BUILT_IN = {DEMO.name: DEMO}
 
@@ -76,11 +76,12 @@ def run_experiment(instance: dg.DagsterInstance, home: Home, bound: BoundExperim
     instance.add_dynamic_partitions("experiment", [bound.key])
     step.expect(len(bound.arms) * len(home.shards) + 1)
     cells = [
-        Work("arm", {"arm": spec.key, "shard": shard}, f"{spec.arm.label}, {spec.arm.reader} {shard}")
+        Work("arm", {"arm": spec.key, "shard": shard}, f"{spec.arm.label}, {spec.arm.reader}, {spec.arm.budget} tokens, {shard}")
         for spec in bound.arms
         for shard in home.shards
     ]
-    with workers(instance, home.folder, workers_for(len(bound.arms[0].users) >= WORTH_USERS)) as crew:
+    worth = len(bound.arms[0].users) >= WORTH_USERS or len(cells) >= WORTH_CELLS
+    with workers(instance, home.folder, workers_for(worth)) as crew:
         crew.run(cells, step)
         crew.run([Work("board", {"experiment": bound.key}, "leaderboard and report")], step)
 

@@ -22,6 +22,8 @@ WORTH_BYTES = 20_000_000
 """Bytes of log from which several processes pay: each costs about 8 s to start."""
 WORTH_USERS = 100
 """Evaluated users from which several processes pay."""
+WORTH_CELLS = 40
+"""Partitions from which they pay whatever is in them: a run of the DAG takes a second or more by itself."""
 
 
 @dataclass(frozen=True)
