@@ -76,7 +76,11 @@ def run_experiment(instance: dg.DagsterInstance, home: Home, bound: BoundExperim
     instance.add_dynamic_partitions("experiment", [bound.key])
     step.expect(len(bound.arms) * len(home.shards) + 1)
     cells = [
-        Work("arm", {"arm": spec.key, "shard": shard}, f"{spec.arm.label}, {spec.arm.reader}, {spec.arm.budget} tokens, {shard}")
+        Work(
+            "arm",
+            {"arm": spec.key, "shard": shard},
+            f"{spec.arm.label}, {spec.arm.reader}, {spec.arm.budget} tokens, {shard}",
+        )
         for spec in bound.arms
         for shard in home.shards
     ]

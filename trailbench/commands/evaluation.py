@@ -130,7 +130,7 @@ def _print_board(home: Any, bound: Any, more: dict[str, Any], as_json: bool) -> 
         print_table(title, BOARD, [_shown(row, notes) for row in rows.to_dicts()])
         for number, note in enumerate(notes, start=1):
             out.print(plain(f"  [{number}] {note}"))
-    out.print("\nrecall: chosen positives / positives, with its 95 % interval; chance: mean of positives / candidates\n")
+    out.print("\nrecall: chosen positives / positives, with its 95 % interval; chance: that of a blind reader\n")
     paths = ("report", "leaderboard", "home")
     print_table("Evaluation", ["what", "value"], [(name, _said(facts[name])) for name in facts if name not in paths])
     for name in paths:
