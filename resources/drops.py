@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from pipelines.commerce.mapping import Mapping as Mapped
+from pipelines.commerce.sources import SOURCES
 from pipelines.hashing import digest_json
 from resources.documents import write_atomic
 
@@ -28,8 +30,9 @@ class DropFile:
 class Drop:
     """A set of files that arrived together from one source.
 
-    `id` is made from the source, its mapping and the bytes of the files, never from
-    their names: the same drop under another name is the same drop. `mapping` is the
+    `id` is made from the source, its mapping and the bytes of the files, not from
+    their names (but for a domain that the source reads off a name): the same drop
+    under another name is the same drop. `mapping` is the
     declarative mapping of a `mapping` source, else empty. `supersedes` names drops
     that a release must leave out when it holds this one.
     """
@@ -111,7 +114,11 @@ class DropRegister:
         A drop whose files moved is pointed at the files named last.
         """
         found = [DropFile(str(path), path.stat().st_size, sha256(path)) for path in expand(files)]
-        identity = {"source": source, "mapping": dict(mapping or {}), "files": sorted(file.sha256 for file in found)}
+        declared = Mapped.model_validate(mapping) if mapping else SOURCES.get(source)
+        # A name counts only where the source takes the domain from it: there, other names are other events.
+        domains = [declared.domain_of(Path(file.path).name) if declared else None for file in found]
+        contents = sorted(f"{file.sha256} {domain or ''}".strip() for file, domain in zip(found, domains, strict=True))
+        identity = {"source": source, "mapping": dict(mapping or {}), "files": contents}
         drop = Drop(
             f"{source}-{digest_json(identity, size=6)}", source, tuple(found), dict(mapping or {}), tuple(supersedes)
         )

@@ -289,9 +289,8 @@ def _with_categories(frame: pl.DataFrame, mapping: Mapping, path: Path) -> pl.Da
     l1, l2 = pl.col("l1"), pl.col("l2")
     if mapping.columns.dotted:
         l1, l2 = dotted_names(mapping.category_separator)
-    stem = path.name.split(".")[0].removeprefix("meta_")
-    if stem in mapping.l1_from_file:
-        l1 = pl.coalesce(l1, pl.lit(stem))
+    if domain := mapping.domain_of(path.name):
+        l1 = pl.coalesce(l1, pl.lit(domain))
     frame = frame.with_columns(l1.alias("l1_name"), l2.alias("l2_name"))
     frame = frame.with_columns(key_column(frame["l1_name"]).alias("l1"), key_column(frame["l2_name"]).alias("l2"))
     if mapping.has_l1:

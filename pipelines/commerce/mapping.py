@@ -227,6 +227,11 @@ class Mapping(_Model):
                     raise ValueError(f"positional: holds none of the columns {list(names)}")
         return self
 
+    def domain_of(self, file: str) -> str | None:
+        """Domain that the name of a file gives (`Books.jsonl.gz`, `meta_Books.jsonl`), or None."""
+        stem = file.split(".")[0].removeprefix("meta_")
+        return stem if stem in self.l1_from_file else None
+
     @property
     def sought(self) -> list[tuple[str, ...]]:
         """Alternatives of every column without which no row can be read."""

@@ -199,3 +199,12 @@ def test_bytes_name_a_drop_and_compression_makes_another(tmp_path: Path) -> None
     file.unlink()
     with pytest.raises(DropError, match="is gone"):
         plain.verify()
+
+
+def test_a_name_that_gives_the_domain_is_part_of_a_drop(tmp_path: Path) -> None:
+    register = DropRegister(tmp_path / "drops")
+    row = '{"user_id": "u", "asin": "B1", "timestamp": 1623362792221}\n'
+    names = ("Books.jsonl", "sub/Books.jsonl.copy", "All_Beauty.jsonl", "one.jsonl", "two.jsonl")
+    ids = [register.register("amazon_reviews", [write(tmp_path / name, row)]).id for name in names]
+    assert ids[0] == ids[1] and ids[3] == ids[4]
+    assert len({ids[0], ids[2], ids[3]}) == 3
