@@ -24,6 +24,10 @@ ORPHAN_AGE = timedelta(hours=1)
 lock, a younger one may belong to a publisher that is about to commit."""
 
 
+STAGED = ".staged-"
+"""How the names of files begin that are not committed yet."""
+
+
 class Files(Protocol):
     """What the store needs from a place that holds files."""
 
@@ -85,7 +89,7 @@ class LocalFiles:
     @contextlib.contextmanager
     def stage(self, folder: str) -> Iterator[Path]:
         self._at(folder).mkdir(parents=True, exist_ok=True)
-        staged = self._at(folder) / f".staged-{uuid.uuid4().hex}"
+        staged = self._at(folder) / f"{STAGED}{uuid.uuid4().hex}"
         try:
             yield staged
         finally:
@@ -97,9 +101,13 @@ class LocalFiles:
         _fsync(self._at(path).parent)
 
     def write(self, path: str, data: bytes) -> None:
-        with self.stage(path.rpartition("/")[0]) as staged:
+        folder = path.rpartition("/")[0]
+        with self.lock(f"{folder}/documents"), self.stage(folder) as staged:
             staged.write_bytes(data)
             self.put(staged, path)
+            # Whoever else staged a document here held this lock, so what is left is of a killed process.
+            for left in self._at(folder).glob(f"{STAGED}*"):
+                left.unlink(missing_ok=True)
 
     def read(self, path: str) -> bytes | None:
         try:

@@ -323,3 +323,12 @@ def test_killed_at_any_moment_and_two_publishers_at_once(tmp_path: Path) -> None
         assert one_whole_version(tmp_path) >= 1
     put_back(tmp_path, 3)
     assert one_whole_version(tmp_path) == 3
+
+
+def test_a_document_removes_what_a_killed_writer_left_beside_it(tmp_path: Path) -> None:
+    store = Store(str(tmp_path))
+    store.write_json("specs/release/a.json", {"n": 1})
+    (tmp_path / "specs" / "release" / ".staged-killed").write_text("{")
+    store.write_json("specs/release/b.json", {"n": 2})
+    assert sorted(path.name for path in (tmp_path / "specs" / "release").iterdir()) == ["a.json", "b.json"]
+    assert store.read_json("specs/release/a.json") == {"n": 1}
