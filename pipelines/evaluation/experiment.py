@@ -215,7 +215,7 @@ DEMO = Experiment(
         )
     },
     readers=["embedding"],
-    budgets=[2000],
+    budgets=[600],
     users=200,
 )
-"""The experiment of `make demo`; its budget is about what the paper's readouts take (1,850 to 2,018 tokens)."""
+"""The experiment of `make demo`."""

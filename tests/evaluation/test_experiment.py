@@ -26,7 +26,7 @@ def arms_of(experiment, release, version="1", readers=READERS):
 
 def test_the_demo_has_one_arm_a_method():
     got = arms_of(DEMO, "abc")
-    assert [arm.key for arm in got][:2] == ["demo~empty~embedding~2000", "demo~recent_k~embedding~2000"]
+    assert [arm.key for arm in got][:2] == ["demo~empty~embedding~600", "demo~recent_k~embedding~600"]
     assert len(got) == 7 and DEMO.users == 200
     assert not any(mark in arm.key for arm in got for mark in "|,[]/ ")
 
