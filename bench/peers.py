@@ -283,7 +283,7 @@ def pandas_compiled(path: Path) -> Callable[[], Tables]:
     order = np.lexsort((what, when, code["user_id"]))
     tied = np.logical_and.reduce([np.diff(key[order]) == 0 for key in (code["user_id"], when, what)])
     if any((tied & (np.diff(key[order]) != 0)).any() for key in (category, code["brand"])):
-        raise NotImplementedError("ties that differ in category or brand need the whole order")
+        raise ValueError("ties that differ in category or brand need the whole order")
     dwell = (
         frame["dwell_ms"].fillna(NO_DWELL).astype(np.int64).to_numpy()
         if frame["dwell_ms"].notna().any()

@@ -7,6 +7,7 @@ temporary name first, so that a crash leaves the old one or the new one.
 
 import json
 import os
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any, ClassVar
 from pydantic import BaseModel
 
 from pipelines.hashing import digest, digest_json
-from pipelines.memory.contract import Batch, OutOfOrder, SnapshotError, Tokens
+from pipelines.memory.contract import Batch, OutOfOrder, Readout, SnapshotError, Tokens
 
 _FILE = "state.json"
 
@@ -53,7 +54,7 @@ class Journal:
         return Journal(value[0], list(value[1]), value[2], value[3])
 
 
-class JsonMemory:
+class JsonMemory(ABC):
     """The common half of a memory: a subclass says how a batch changes `state` (`take`) and adds `readout`."""
 
     name: ClassVar[str]
@@ -69,9 +70,13 @@ class JsonMemory:
         self.state: dict[str, Any] = {}
         self._owner = identity(self.name, self.version, user, config)
 
+    @abstractmethod
     def take(self, batch: Batch) -> None:
         """Change `state` by a batch not seen before."""
-        raise NotImplementedError
+
+    @abstractmethod
+    def readout(self, budget: int) -> Readout:
+        """See `Method`."""
 
     def ingest(self, batch: Batch) -> None:
         """See `Method`."""
