@@ -25,6 +25,7 @@ from pipelines.commerce.taxonomy import taxonomy as make_taxonomy
 from pipelines.commerce.transitions import transitions as make_transitions
 from pipelines.commerce.visits import visits as make_visits
 from pipelines.hashing import frame_hash
+from resources.code import code_version
 from resources.dag import InputStore
 
 
@@ -39,6 +40,7 @@ LABELLING = _modules("positives", "signals", "familiarity")
 @dg.asset(
     partitions_def=DROPS,
     check_specs=checks.specs("events", DROPS),
+    code_version=code_version(*READING),
     pool="read",
     group_name="commerce",
     kinds={"polars", "parquet"},

@@ -16,6 +16,7 @@ from pipelines.evaluation.readers.lexical import LexicalReader
 from pipelines.evaluation.scores import EVALUATOR_VERSION, score
 from pipelines.memory.replay import replay
 from pipelines.memory.timeline import histories
+from resources.code import code_version
 from resources.dag import GoldStore, InputStore
 from resources.embedder import StaticEmbedder
 from resources.plugin_process import open_method
@@ -33,6 +34,7 @@ READERS: dict[str, Callable[[], EmbeddingReader | LexicalReader]] = {
     partitions_def=ARM_SHARDS,
     deps=[any_of(asset) for asset in (visits, batches, transitions, taxonomy, release)],
     check_specs=checks.specs("readouts", ARM_SHARDS),
+    code_version=code_version("pipelines.memory"),
     pool="memory",
     group_name=GROUP,
     kinds={"polars", "parquet"},
@@ -80,6 +82,7 @@ def readouts(context: dg.AssetExecutionContext, store: InputStore) -> Iterator[R
     partitions_def=ARM_SHARDS,
     deps=[readouts, any_of(pools)],
     check_specs=checks.specs("readings", ARM_SHARDS),
+    code_version=code_version("pipelines.evaluation.readers"),
     pool="reader",
     group_name=GROUP,
     kinds={"polars", "parquet"},
@@ -116,6 +119,7 @@ def readings(context: dg.AssetExecutionContext, store: InputStore) -> Iterator[R
     partitions_def=ARM_SHARDS,
     deps=[readings, readouts, any_of(pools), any_of(cohort)],
     check_specs=checks.specs("units", ARM_SHARDS),
+    code_version=code_version("pipelines.evaluation.scores"),
     group_name=GROUP,
     kinds={"polars", "parquet"},
     owners=["team:trailbench"],

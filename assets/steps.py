@@ -15,6 +15,7 @@ from expectations import checks
 from pipelines.commerce.settings import CommerceSettings
 from pipelines.schema import TABLES
 from resources.catalog import Catalog
+from resources.code import code_version
 from resources.dag import InputStore
 from resources.home import buckets_of
 from resources.release_spec import ReleaseSpec
@@ -117,6 +118,7 @@ def release_step(
             deps=_dependencies(reads),
             check_specs=checks.specs(name, partitions),
             required_resource_keys=walls,
+            code_version=code_version(*code),
             group_name="commerce",
             kinds={"polars", "parquet"},
             owners=["team:trailbench"],

@@ -110,3 +110,10 @@ def test_a_code_version_changes_with_the_text_of_an_imported_module(
 def test_an_unknown_module_has_no_code_version() -> None:
     with pytest.raises(ModuleNotFoundError, match=r"pipelines\.nothing"):
         code_version("pipelines.nothing")
+
+
+def test_every_table_asset_states_the_version_of_its_code() -> None:
+    """So that the UI shows what a changed rule made stale. The board's own fingerprint says it for the last three."""
+    unstated = {name for name, node in NODES.items() if node.code_version is None}
+    assert unstated == {"leaderboard", "release", "report"}
+    assert NODES["batches"].code_version == code_version("pipelines.commerce.batches")
