@@ -19,8 +19,9 @@ env: .venv/.installed
 demo: env
 	$(BIN)/trailbench demo
 
+# The tests of the live servers mostly wait for Dagster's ticks; a second process uses that time.
 test: env
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: env
 	$(BIN)/ruff check .

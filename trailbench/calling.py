@@ -74,7 +74,7 @@ def _os_error(error: OSError) -> str:
 
 
 def refuse(message: str) -> NoReturn:
-    err.print(plain(f"error: {message}"), style="red")
+    err.print(plain(f"error: {message}"), style="red", soft_wrap=True)
     raise typer.Exit(REFUSED)
 
 

@@ -26,7 +26,7 @@ def verify(
         elif not problems:
             out.print(plain(f"release {release} is what its manifest says"), style="green")
         for problem in [] if as_json else problems:
-            err.print(plain(problem), style="red")
+            err.print(plain(problem), style="red", soft_wrap=True)
         if problems:
             raise typer.Exit(FAILED)
 
@@ -53,7 +53,7 @@ def audit(
             print_table(f"Audit of {release}", ["check", "outcome", "what is proven"], rows)
             for check in checks:
                 for found in check["found"]:
-                    err.print(plain(f"{check['check']}: {found}"), style="red")
+                    err.print(plain(f"{check['check']}: {found}"), style="red", soft_wrap=True)
         if not passed:
             raise typer.Exit(FAILED)
 

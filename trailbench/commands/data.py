@@ -135,7 +135,7 @@ def _print_release(home: Any, key: str, unreadable: dict[str, str], as_json: boo
     for name in ("release", "content_hash", "home"):
         out.print(plain(f"{name}: {result[name]}"), soft_wrap=True)
     for drop, message in unreadable.items():
-        err.print(plain(f"left out {drop}: {message}"), style="yellow")
+        err.print(plain(f"left out {drop}: {message}"), style="yellow", soft_wrap=True)
     out.print(plain(f"Next: trailbench evaluate --home {shlex.quote(str(home.folder))}"), soft_wrap=True)
 
 
