@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from pipelines.commerce.tables import ACTION, ACTIONS
 from pipelines.hashing import bucket_column
-from pipelines.schema import ACTION, ACTIONS, TABLES
+from pipelines.schema import TABLES
 
 EVENTS_PER_USER = 180
 DOMAINS = 161

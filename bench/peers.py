@@ -24,8 +24,9 @@ import polars as pl
 from pipelines.commerce.batches import close_batches
 from pipelines.commerce.settings import CommerceSettings
 from pipelines.commerce.signals import SCHEMA
+from pipelines.commerce.tables import ACTIONS
 from pipelines.hashing import frame_hash
-from pipelines.schema import ACTIONS, TABLES
+from pipelines.schema import TABLES
 
 S = CommerceSettings()
 COLUMNS = ("user_id", "time", "action", "item_id", "l1", "l2", "l1_name", "l2_name", "brand", "dwell_ms")

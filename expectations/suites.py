@@ -14,8 +14,10 @@ from typing import Any
 
 import polars as pl
 
+from pipelines.commerce.tables import FAMILIARITIES
+from pipelines.evaluation.tables import READING_STATUSES, STATUSES
 from pipelines.findings import Severity
-from pipelines.schema import FAMILIARITIES, READING_STATUSES, STATUSES, TABLES
+from pipelines.schema import TABLES
 
 
 @dataclass(frozen=True)

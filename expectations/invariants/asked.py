@@ -15,8 +15,9 @@ from expectations.invariants.rules import (
     same_rows,
 )
 from pipelines.commerce.settings import CommerceSettings
+from pipelines.commerce.tables import POOLS
 from pipelines.findings import Finding
-from pipelines.schema import POOLS, TABLES
+from pipelines.schema import TABLES
 
 CATEGORY = ["l1", "l2"]
 CANDIDATE = [*PER_POOL, "position", *CATEGORY]

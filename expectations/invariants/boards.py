@@ -5,8 +5,8 @@ import polars as pl
 from expectations.invariants.rules import Frames, lacking, never, no_rows, not_checked, ordered, same_rows
 from pipelines.commerce.settings import CommerceSettings
 from pipelines.evaluation.scores import ANSWERED, CHANCE, ORACLE
+from pipelines.evaluation.tables import STATUSES
 from pipelines.findings import Finding
-from pipelines.schema import STATUSES
 
 BOARD = ["reader", "budget", "pool"]
 _GROUP = [*BOARD, "group_kind", "group"]

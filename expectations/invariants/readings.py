@@ -7,8 +7,8 @@ import polars as pl
 from expectations.invariants.labels import PER_POOL, PER_TRANSITION
 from expectations.invariants.rules import Frames, among, lacking, never, no_rows, not_checked, ordered, starts
 from pipelines.commerce.settings import CommerceSettings
+from pipelines.commerce.tables import FAMILIARITIES
 from pipelines.findings import Finding
-from pipelines.schema import FAMILIARITIES
 
 GROUPS = FAMILIARITIES[:-1]
 

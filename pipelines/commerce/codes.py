@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from pipelines.schema import ACTION, ACTIONS
+from pipelines.commerce.tables import ACTION, ACTIONS
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -11,7 +11,8 @@ import polars as pl
 
 from pipelines.commerce.settings import CommerceSettings
 from pipelines.commerce.walks import Ints
-from pipelines.schema import TABLES, TIME
+from pipelines.schema import TABLES
+from pipelines.tables import TIME
 
 
 def quarter_number(time: str) -> pl.Expr:

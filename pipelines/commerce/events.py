@@ -17,8 +17,10 @@ from pipelines.commerce.instants import instants, relative_instants, scaled, who
 from pipelines.commerce.mapping import Columns, Mapping
 from pipelines.commerce.merging import in_total_order, merge_drops
 from pipelines.commerce.reading import LINE, RAW, RAW_LIMIT, SourceError
+from pipelines.commerce.tables import ACTION
 from pipelines.hashing import bucket_column
-from pipelines.schema import ACTION, TABLES, TIME, conform
+from pipelines.schema import TABLES, conform
+from pipelines.tables import TIME
 
 PRICE_DIGITS = 6
 UNDECIDABLE_MINUTES = 15

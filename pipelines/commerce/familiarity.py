@@ -14,8 +14,8 @@ import polars as pl
 
 from pipelines.commerce import walks
 from pipelines.commerce.settings import CommerceSettings
+from pipelines.commerce.tables import FAMILIARITIES, FAMILIARITY
 from pipelines.commerce.walks import Bytes, Ints
-from pipelines.schema import FAMILIARITIES, FAMILIARITY
 
 
 @dataclass(frozen=True)

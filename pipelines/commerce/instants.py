@@ -5,7 +5,7 @@ from datetime import timedelta
 import polars as pl
 
 from pipelines.commerce.mapping import RelativeClock, Time
-from pipelines.schema import TIME
+from pipelines.tables import TIME
 
 _PER_SECOND_DIGITS = {"s": 6, "ms": 3, "us": 0}
 

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from pipelines.schema import ACTIONS
+from pipelines.commerce.tables import ACTIONS
 
 Format = Literal["csv", "tsv", "jsonl", "parquet"]
 Action = Literal["click", "browse", "favourite", "cart", "purchase", "cancel", "refund"]

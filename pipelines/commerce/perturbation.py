@@ -25,12 +25,13 @@ from pipelines.commerce.pools import Pools, pools
 from pipelines.commerce.positives import positives
 from pipelines.commerce.settings import CommerceSettings
 from pipelines.commerce.signals import signals
+from pipelines.commerce.tables import ACTION, ACTIONS
 from pipelines.commerce.taxonomy import category_names, taxonomy
 from pipelines.commerce.transitions import transitions
 from pipelines.commerce.visits import visits
 from pipelines.commerce.walks import Ints
 from pipelines.hashing import key64, key64_column, mix64
-from pipelines.schema import ACTION, ACTIONS, TIME
+from pipelines.tables import TIME
 
 _CATEGORY = ["l1", "l2"]
 _COUNTED = tuple(action for action in ACTIONS if action not in ("cancel", "refund"))

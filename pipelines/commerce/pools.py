@@ -13,10 +13,11 @@ import polars as pl
 
 from pipelines.commerce.familiarity import History, familiarity_column, history, locate
 from pipelines.commerce.settings import CommerceSettings
+from pipelines.commerce.tables import POOL, POOLS, ROLE, ROLES
 from pipelines.commerce.taxonomy import category_text, require_categories
 from pipelines.commerce.walks import HISTORY, MATCHED, RANDOM, Bytes, Ints, draw
 from pipelines.hashing import key64, key64_column, mix64
-from pipelines.schema import POOL, POOLS, ROLE, ROLES, TABLES
+from pipelines.schema import TABLES
 
 ORDER_SALT = key64("order", "salt")
 """Keeps the order of candidates apart from their draw, and so from their role."""

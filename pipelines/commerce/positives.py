@@ -5,10 +5,11 @@ import polars as pl
 
 from pipelines.commerce.familiarity import classify, familiarity_column, history_for, locate
 from pipelines.commerce.settings import CommerceSettings
+from pipelines.commerce.tables import POOL, POOLS
 from pipelines.commerce.taxonomy import category_text
 from pipelines.commerce.walks import Ints, Words
 from pipelines.hashing import key64, key64_column, mix64
-from pipelines.schema import POOL, POOLS, TABLES
+from pipelines.schema import TABLES
 
 LIMIT_SALT = key64("limit", "salt")
 """Keeps the choice of positives apart from the draw of distractors."""

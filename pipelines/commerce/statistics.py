@@ -4,7 +4,7 @@ from typing import Any
 
 import polars as pl
 
-from pipelines.schema import FAMILIARITIES, POOLS
+from pipelines.commerce.tables import FAMILIARITIES, POOLS
 
 PAPER: dict[str, float] = {
     "users": 1_194,

@@ -13,7 +13,8 @@ from pipelines.evaluation import intervals
 from pipelines.evaluation.groups import FIXED_GROUPS, activity_groups, valid_for_all
 from pipelines.evaluation.readers import UNIT
 from pipelines.evaluation.scores import ANSWERED, CHANCE, GROUPS, SCORING_SIDE
-from pipelines.schema import STATUSES, TABLES, conform
+from pipelines.evaluation.tables import STATUSES
+from pipelines.schema import TABLES, conform
 
 BOARD = ["reader", "budget"]
 EMPTY = "empty"

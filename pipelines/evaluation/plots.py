@@ -10,7 +10,7 @@ import polars as pl
 import vl_convert
 
 from pipelines.evaluation.leaderboard import BOARD
-from pipelines.schema import ROW_KINDS
+from pipelines.evaluation.tables import ROW_KINDS
 
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 _COLOURS = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#999999", "#F0E442"]

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from pipelines.evaluation import plots
 from pipelines.evaluation.groups import HIGH_ACTIVITY, LOW_ACTIVITY
 from pipelines.evaluation.leaderboard import BOARD
-from pipelines.schema import STATUSES
+from pipelines.evaluation.tables import STATUSES
 
 PAPER_RECALL = {"remember": 0.612, "infer": 0.443}
 """BehaviorMem in the paper (arXiv:2610.34790): other data, other reader."""

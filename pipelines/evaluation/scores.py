@@ -6,8 +6,10 @@ be used, counts 0 and is shown by its status, never left out.
 
 import polars as pl
 
+from pipelines.commerce.tables import FAMILIARITIES, POOL
 from pipelines.evaluation.readers import UNIT, readings_from_scores
-from pipelines.schema import FAMILIARITIES, POOL, STATUSES, TABLES, conform
+from pipelines.evaluation.tables import STATUSES
+from pipelines.schema import TABLES, conform
 
 EVALUATOR_VERSION = "1"
 """Enters every comparison; raised when a number could come out differently."""

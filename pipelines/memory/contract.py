@@ -15,7 +15,7 @@ import polars as pl
 from pydantic import BaseModel, ConfigDict, Field
 
 from pipelines.hashing import digest_json
-from pipelines.schema import TIME
+from pipelines.tables import TIME
 
 VISIT_COLUMNS: Mapping[str, pl.DataType | type[pl.DataType]] = {
     "start": TIME,
@@ -32,8 +32,12 @@ VISIT_COLUMNS: Mapping[str, pl.DataType | type[pl.DataType]] = {
     "n_cart": pl.Int32,
     "n_purchase": pl.Int32,
     "dwell_seconds": pl.Int64,
+    "text": pl.String,
 }
-"""Columns of `Batch.visits`, as in the table `visits`, with the display names of the release's taxonomy."""
+"""Columns of `Batch.visits`, as in the table `visits`, with the display names of the release's taxonomy.
+
+`text` is the whole record as the log wrote it, where a track has one (an app log); null in a log of visits.
+"""
 
 
 class StateChanged(RuntimeError):

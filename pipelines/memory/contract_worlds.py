@@ -60,6 +60,7 @@ def _visits(shift: int, index: int) -> pl.DataFrame:
                 "n_cart": int(place == 2),
                 "n_purchase": int(place != 4),
                 "dwell_seconds": None if place % 2 else 10 * place,
+                "text": None,
             }
         )
     return pl.DataFrame(rows, schema=dict(VISIT_COLUMNS))

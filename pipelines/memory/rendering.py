@@ -43,18 +43,24 @@ def _named(visits: pl.DataFrame, level: str) -> list[str | None]:
 
 
 def visit_lines(visits: pl.DataFrame) -> list[str]:
-    """One line a visit: `2020-03-01 14:05 | Domain › Category | brand X | item 7 | purchased 2`."""
+    """One line a visit: `2020-03-01 14:05 | Domain › Category | brand X | item 7 | purchased 2`.
+
+    A record that the log wrote as a text is shown as that text.
+    """
     starts = visits["start"].dt.strftime("%Y-%m-%d %H:%M").to_list()
     actions = action_words(visits)
     brands, items = visits["brand"].to_list(), visits["item_id"].to_list()
+    texts = visits["text"].to_list()
     return [
-        " | ".join(
+        f"{start} | {plain(text)}"
+        if text is not None
+        else " | ".join(
             part
             for part in (start, category(l1, l2), f"brand {plain(brand)}" if brand else "", f"item {plain(item)}", did)
             if part
         )
-        for start, (l1, l2), brand, item, did in zip(
-            starts, category_names(visits), brands, items, actions, strict=True
+        for start, (l1, l2), brand, item, did, text in zip(
+            starts, category_names(visits), brands, items, actions, texts, strict=True
         )
     ]
 

@@ -100,7 +100,11 @@ def histories(
     ).iter_rows():
         outcomes.setdefault(user, {})[index] = (times[0], times[1], times[2])
     return Histories(
-        values.select(pl.col(name).cast(dtype) for name, dtype in VISIT_COLUMNS.items()).rechunk(), by_user, outcomes
+        values.with_columns(text=pl.lit(None, pl.String))
+        .select(pl.col(name).cast(dtype) for name, dtype in VISIT_COLUMNS.items())
+        .rechunk(),
+        by_user,
+        outcomes,
     )
 
 

@@ -34,7 +34,11 @@ def _question(event: str) -> Builder:
 
 
 def _pool(frame: pl.DataFrame, size: int) -> pl.DataFrame:
-    return shaped(frame, "pools", pl.col("condition_id.0").alias("condition_id")) if size else shaped(frame, "pools")
+    return (
+        shaped(frame, "fpmm_pools", pl.col("condition_id.0").alias("condition_id"))
+        if size
+        else shaped(frame, "fpmm_pools")
+    )
 
 
 def _fee(kind: str) -> Builder:
@@ -52,7 +56,7 @@ BUILDERS = {
     "question_prepared": _question("question_prepared"),
     "outcome_reported": _question("outcome_reported"),
     "pool_creation": Builder(
-        "pools",
+        "fpmm_pools",
         _pool,
         foreign=(pl.col("conditional_tokens") != pl.lit(CONDITIONAL_TOKENS)) | ~any_of("collateral_token", COLLATERALS),
     ),

@@ -23,7 +23,7 @@ DECODED = (
     "resolutions",
     "token_registrations",
     "questions",
-    "pools",
+    "fpmm_pools",
 )
 """Tables that come straight from logs."""
 _POOL_TOPICS = frozenset(BY_NAME[name].topic0 for name in POOL_EVENTS)
@@ -62,8 +62,8 @@ def decode_pieces(paths: Sequence[Path], pools: Collection[bytes] = ()) -> Itera
                 waiting.append((path.name, of_pools))
                 kept = kept.filter(~any_of("topic0", _POOL_TOPICS))
             decoded = _decoded(path.name, kept, ())
-            if "pools" in decoded.tables:
-                known |= set(decoded.tables["pools"]["pool"])
+            if "fpmm_pools" in decoded.tables:
+                known |= set(decoded.tables["fpmm_pools"]["pool"])
             counts = pl.concat([piece.counts, decoded.counts])
             assert counts["rows"].sum() + of_pools.height == chunk.n_rows, (
                 f"{path.name}: a row was lost or counted twice"

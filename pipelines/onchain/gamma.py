@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from pipelines.schema import TIME
+from pipelines.tables import TIME
 
 _RAW_LIMIT = 500
 

@@ -31,7 +31,7 @@ _LOG = ["block_number", "log_index"]
 _BIPS = 10_000
 
 
-INPUTS = ("trades", "position_changes", "tokens", "preparations", "questions", "fees", "pools")
+INPUTS = ("trades", "position_changes", "tokens", "preparations", "questions", "fees", "fpmm_pools")
 """Tables that a ledger is made from."""
 
 
@@ -53,7 +53,7 @@ def ledger(tables: Mapping[str, pl.DataFrame], contracts: Collection[bytes] = PR
     unknown, trades of pools whose creation is unknown (their transfers then count).
     """
     of = {name: tables.get(name, ONCHAIN_TABLES[name].empty()) for name in INPUTS}
-    changes, tokens, pools = of["position_changes"], of["tokens"], of["pools"]
+    changes, tokens, pools = of["position_changes"], of["tokens"], of["fpmm_pools"]
     own = pl.Series(sorted({*contracts, *pools["pool"].to_list()}), dtype=pl.Binary)
     parts = [
         _trades(of["trades"]),

@@ -8,7 +8,7 @@ a log whose amount is not below 2⁶³ is refused, never rounded or cut.
 
 import polars as pl
 
-from pipelines.schema import TIME, Column, Table
+from pipelines.tables import TIME, Column, Table
 
 EXCHANGES = (
     "0x4bfb41d5b3570defd03c39a9a4d8de6bd8b8982e",
@@ -273,7 +273,7 @@ ONCHAIN_TABLES: dict[str, Table] = {
         key=_KEY,
         may_be_empty=_ANY_DROP,
     ),
-    "pools": Table(
+    "fpmm_pools": Table(
         "One row a FixedProductMarketMakerCreation: the pools whose trades belong to the protocol.",
         {
             "pool": Column(pl.Binary, "address of the pool, 20 bytes"),
@@ -385,7 +385,7 @@ ONCHAIN_TABLES: dict[str, Table] = {
         key=("wallet", "event"),
         may_be_empty=_ANY_SHARD,
     ),
-    "positions": Table(
+    "holdings": Table(
         "Final position of every wallet–market–outcome in both ledgers (design step 4).",
         {
             "wallet": _WALLET,

@@ -20,8 +20,9 @@ from pipelines.commerce.instants import instants
 from pipelines.commerce.mapping import Mapping, Time
 from pipelines.commerce.merging import in_total_order
 from pipelines.commerce.sources import SOURCES
+from pipelines.commerce.tables import ACTIONS
 from pipelines.hashing import bucket_of, frame_hash
-from pipelines.schema import ACTIONS, TABLES, conform
+from pipelines.schema import TABLES, conform
 
 ROOT = Path(__file__).resolve().parents[2]
 quick = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -8,7 +8,8 @@ from pool_worlds import world
 
 from pipelines.commerce.domains import domains
 from pipelines.commerce.familiarity import familiarity
-from pipelines.schema import FAMILIARITIES, TABLES
+from pipelines.commerce.tables import FAMILIARITIES
+from pipelines.schema import TABLES
 
 T0 = datetime(2020, 2, 1, tzinfo=UTC)
 Q2 = datetime(2020, 4, 1, tzinfo=UTC)

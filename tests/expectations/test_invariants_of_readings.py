@@ -9,7 +9,8 @@ from expectations.audits import audit_for
 from expectations.invariants import INVARIANTS
 from expectations.invariants.readings import funnel_adds_up
 from pipelines.commerce.settings import CommerceSettings
-from pipelines.schema import FAMILIARITIES, TABLES
+from pipelines.commerce.tables import FAMILIARITIES
+from pipelines.schema import TABLES
 
 Frame = pl.DataFrame
 

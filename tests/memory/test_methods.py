@@ -29,7 +29,7 @@ def visits(*rows: dict[str, Any]) -> pl.DataFrame:
         start = DAY + timedelta(days=row.get("day", place))
         counts = {name: 0 for name in VISIT_COLUMNS if name.startswith("n_")}
         base = {"start": start, "end": start, "item_id": str(place), "l1": "food", "l1_name": "FOOD", "brand": None}
-        base |= counts | {"n_purchase": 1, "dwell_seconds": None, "l2": None, "l2_name": None}
+        base |= counts | {"n_purchase": 1, "dwell_seconds": None, "l2": None, "l2_name": None, "text": None}
         made.append({name: ({**base, **row})[name] for name in VISIT_COLUMNS})
     return pl.DataFrame(made, schema=dict(VISIT_COLUMNS))
 

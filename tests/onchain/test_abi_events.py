@@ -310,7 +310,7 @@ def test_what_contracts_say_of_conditions(tmp_path):
         (6, "outcome_reported", None, True),
         (8, "question_prepared", 255, None),
     ]
-    assert tables["pools"].select("log_index", "pool", "condition_id", "fee").rows() == [
+    assert tables["fpmm_pools"].select("log_index", "pool", "condition_id", "fee").rows() == [
         (9, POOL, condition, b"\x80" + bytes(31))
     ]
     assert tables["fees"].sort("log_index").select("kind", "order_hash", "amount", "charged").rows() == [

@@ -112,7 +112,7 @@ def test_transfers_between_wallets_count_and_those_of_the_protocol_do_not() -> N
 
 
 def test_pool_trades_move_one_outcome_and_a_funder_gets_back_the_surplus() -> None:
-    pools = table("pools", {"pool": POOL, "condition_id": market(2), "block_number": 1, "log_index": 0})
+    pools = table("fpmm_pools", {"pool": POOL, "condition_id": market(2), "block_number": 1, "log_index": 0})
     at = {"contract": POOL}
     assert moved(change("pool_buy", outcome=1, amount=30, **at), pools=pools) == [(0, 2, 1, "pool_buy", 30)]
     assert moved(change("pool_sell", outcome=1, amount=30, **at), pools=pools) == [(0, 2, 1, "pool_sell", -30)]

@@ -29,7 +29,7 @@ TRAIN = pl.col("split") == "train"
 EVALUATED = pl.col("cohort") == "evaluation"
 NAMES = {
     "own": "cohort_trades",
-    "positions": "positions",
+    "holdings": "holdings",
     "belief": "belief_instances",
     "trade": "trade_instances",
     "histories": "histories",
@@ -59,7 +59,7 @@ def build(shards: list[pl.DataFrame]) -> Tables:
         parts.append(
             {
                 "own": own,
-                "positions": held,
+                "holdings": held,
                 "belief": belief_instances(plain, held, cohort, LIMITS),
                 "trade": trade_instances(plain, cohort, LIMITS),
             }
@@ -103,7 +103,7 @@ def test_a_shard_without_a_wallet_gives_empty_tables() -> None:
     for name, table in schemas.items():
         assert made[name].schema == ONCHAIN_TABLES[table].schema
         assert made[name].is_empty()
-    assert made["positions"].schema == ONCHAIN_TABLES["positions"].schema
+    assert made["holdings"].schema == ONCHAIN_TABLES["holdings"].schema
     for interface in ("direct", "retrieval", "profile", "none"):
         assert gather(made["histories"], made["own"], made["own"], interface).is_empty()
     described = markets(read_markets("[]")[0])
