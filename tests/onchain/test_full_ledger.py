@@ -114,14 +114,14 @@ def test_transfers_between_wallets_count_and_those_of_the_protocol_do_not() -> N
 def test_pool_trades_move_one_outcome_and_a_funder_gets_back_the_surplus() -> None:
     pools = table("fpmm_pools", {"pool": POOL, "condition_id": market(2), "block_number": 1, "log_index": 0})
     at = {"contract": POOL}
-    assert moved(change("pool_buy", outcome=1, amount=30, **at), pools=pools) == [(0, 2, 1, "pool_buy", 30)]
-    assert moved(change("pool_sell", outcome=1, amount=30, **at), pools=pools) == [(0, 2, 1, "pool_sell", -30)]
+    assert moved(change("pool_buy", outcome=1, amount=30, **at), fpmm_pools=pools) == [(0, 2, 1, "pool_buy", 30)]
+    assert moved(change("pool_sell", outcome=1, amount=30, **at), fpmm_pools=pools) == [(0, 2, 1, "pool_sell", -30)]
     added = [change("pool_add", outcome=o, amount=a, leg=o, **at) for o, a in ((0, 10), (1, 4))]
-    assert moved(*added, pools=pools) == [(0, 2, 0, "pool_add", 0), (0, 2, 1, "pool_add", 6)]
+    assert moved(*added, fpmm_pools=pools) == [(0, 2, 0, "pool_add", 0), (0, 2, 1, "pool_add", 6)]
     removed = [change("pool_remove", outcome=o, amount=a, leg=o, **at) for o, a in ((0, 10), (1, 4))]
-    assert moved(*removed, pools=pools) == [(0, 2, 0, "pool_remove", 10), (0, 2, 1, "pool_remove", 4)]
+    assert moved(*removed, fpmm_pools=pools) == [(0, 2, 0, "pool_remove", 10), (0, 2, 1, "pool_remove", 4)]
     sent = change("transfer", token_id=token(2, 1), amount=30, wallet=POOL, counterparty=wallet(0), operator=POOL)
-    assert moved(sent, pools=pools) == []
+    assert moved(sent, fpmm_pools=pools) == []
     # Without its creation a pool is a stranger: only the transfer tells what moved.
     unknown = moved(change("pool_buy", outcome=1, amount=30, **at), {**sent, "log_index": 1})
     assert (0, 2, 1, "transfer", 30) in [row for row in unknown if row[0] == 0]
