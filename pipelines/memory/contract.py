@@ -40,6 +40,10 @@ VISIT_COLUMNS: Mapping[str, pl.DataType | type[pl.DataType]] = {
 """
 
 
+Need = Literal["builder", "profile", "embedder"]
+"""What a method may ask the harness for: a model in a role, or an embedder."""
+
+
 class StateChanged(RuntimeError):
     """A readout or a retrieval changed the state of the memory."""
 
@@ -182,10 +186,18 @@ class MethodSpec:
     """Whose batches the harness feeds; `other_user` is the shuffled control."""
     wall: Literal["builtin", "walled", "unwalled"] = "builtin"
     """Where it runs: our code in this process, or a child process with or without the gold out of its view."""
+    needs: frozenset[Need] = frozenset()
+    """What `Method.open` must be given: models by role (`builder` and `profile` arrive as `llm`), an embedder."""
+    prompts: str = ""
+    """Hash of the prompts it sends (`pipelines.prompts`); empty when it asks no model."""
 
     def fingerprint(self, config: BaseModel) -> str:
-        """Hash of name, version, stream, configuration and wall: what a table of readouts depends on besides data."""
-        return digest_json([self.name, self.version, self.stream, self.wall, config.model_dump(mode="json")])
+        """Hash of name, version, stream, configuration, wall and prompts: what readouts depend on besides data
+        and, where it needs one, the model.
+        """
+        return digest_json(
+            [self.name, self.version, self.stream, self.wall, config.model_dump(mode="json"), self.prompts]
+        )
 
 
 def within_budget(readout: Readout, budget: int, tokens: Tokens) -> Readout:
