@@ -61,9 +61,7 @@ def parse(name: str, content: str) -> Prompt:
         raise BadPrompt(f"prompt {name}: the file must open with the lines `version: <text>` and `---`")
     text = content[head.end() :].removesuffix("\n")
     if stray := _SLOT.sub("x", text).find("{{") + 1:
-        raise BadPrompt(
-            f"prompt {name}: `{{{{` opens no slot (character {stray}, a slot counted as one); write {{{{name}}}}"
-        )
+        raise BadPrompt(f"prompt {name}: `{{{{` opens no slot (character {stray}); write {{{{name}}}}")
     return Prompt(name, head[1], text, hashlib.sha256(content.encode()).hexdigest())
 
 
