@@ -6,16 +6,49 @@ enforced here whatever the method says.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event, Lock
+from typing import Any, Protocol
 
 import polars as pl
 from pydantic import BaseModel
 
-from pipelines.hashing import key64
-from pipelines.memory.contract import Method, MethodSpec, Readout, StateChanged, Tokens, within_budget
+from pipelines.hashing import digest, frame_hash, key64
+from pipelines.memory.contract import Batch, Method, MethodSpec, Readout, StateChanged, Tokens, within_budget
 from pipelines.memory.timeline import Arrived, Histories, Question, timeline
+from pipelines.models import Model
 from pipelines.schema import TABLES
+
+
+@dataclass(frozen=True)
+class Served:
+    """What the harness has for methods that call a model or an embedder; None where the run has none."""
+
+    builder: Model | None = None
+    profile: Model | None = None
+    embedder: Any = None
+
+    def llm(self, spec: MethodSpec) -> Model | None:
+        """The model of the role that the method needs."""
+        return self.profile if "profile" in spec.needs else self.builder if "builder" in spec.needs else None
+
+
+NOTHING = Served()
+
+
+class Checkpoints(Protocol):
+    """Where snapshots are kept between runs, by a key of all that the state depends on."""
+
+    def find(self, key: str) -> Path | None:
+        """Folder of a whole snapshot, or None."""
+        ...
+
+    def keep(self, key: str, write: Callable[[Path], None]) -> None:
+        """Let `write` fill a folder and keep it under `key`: whole, or not at all."""
+        ...
 
 
 def replay(
@@ -29,49 +62,107 @@ def replay(
     donors: Histories | None = None,
     seed: int = 0,
     progress: Callable[[int], None] | None = None,
+    served: Served = NOTHING,
+    checkpoints: Checkpoints | None = None,
+    threads: int = 1,
+    closed: Callable[[str, Mapping[str, int]], None] | None = None,
 ) -> pl.DataFrame:
     """Readouts (table `readouts`) of one method for every transition of `users` (all of `given` by default).
 
     `budget` is in tokens. `donors` are the streams the shuffled control draws from, `given` by default; they must be
-    the same for every shard. `seed` keys that draw. `progress` is told the number of transitions done after each user.
+    the same for every shard. `seed` keys that draw. `progress` is told the number of transitions done so far, and
+    `closed` the counts (`Method.stats`) of each user at the end of its stream.
+
+    With `checkpoints` the memory is kept after every batch, and a batch whose memory is kept is not taken in again:
+    a run that was killed goes on at the last one. `threads` users are replayed at once; the rows are the same.
 
     Raises `StateChanged` when a readout changed the memory, and whatever the method raises.
     """
-    rows: list[tuple[Any, ...]] = []
     chosen = sorted(given.users if users is None else users)
     lend = donor_of((donors or given).users, seed) if spec.stream == "other_user" else {}
-    for user in chosen:
-        if spec.stream == "other_user":
-            steps = _borrowed(given, donors or given, user, lend.get(user))
-            memory = opened(spec, config, lend.get(user, user), tokens)
-        else:
-            steps = timeline(given, [user])
-            memory = opened(spec, config, user, tokens)
+    stop, lock, done = Event(), Lock(), 0
+
+    def asked() -> None:
+        nonlocal done
+        with lock:
+            done += 1
+            if progress is not None:
+                progress(done)
+
+    def rows_of(user: str) -> tuple[list[tuple[Any, ...]], Mapping[str, int]]:
+        borrowed = spec.stream == "other_user"
+        owner = lend.get(user, user) if borrowed else user
+        steps = _borrowed(given, donors or given, user, lend.get(user)) if borrowed else timeline(given, [user])
+        memory = _Resumed(opened(spec, config, owner, tokens, served), _root(spec, config, owner, served), checkpoints)
+        rows: list[tuple[Any, ...]] = []
         for step in steps:
+            if stop.is_set():
+                break
             if isinstance(step, Arrived):
-                memory.ingest(step.batch)
+                memory.take(step.batch)
             elif isinstance(step, Question):
-                readout, state = pure_readout(spec.name, memory, budget, tokens)
-                rows.append(
-                    (
-                        user,
-                        step.transition_index,
-                        readout.description,
-                        readout.tree,
-                        readout.tokens,
-                        readout.tokens_cut,
-                        state,
-                    )
-                )
-        if progress is not None:
-            progress(len(rows))
+                readout, state = pure_readout(spec.name, memory.now(), budget, tokens)
+                said = (readout.description, readout.tree, readout.tokens, readout.tokens_cut)
+                rows.append((user, step.transition_index, *said, state))
+                asked()
+        return rows, memory.now().stats()
+
+    def guarded(user: str) -> tuple[list[tuple[Any, ...]], Mapping[str, int]]:
+        try:
+            return rows_of(user)
+        except BaseException:
+            stop.set()
+            raise
+
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            found = list(pool.map(guarded, chosen) if threads > 1 else map(rows_of, chosen))
+        finally:
+            # Interrupted: no thread may begin another batch.
+            stop.set()
+    if closed is not None:
+        for user, (_, stats) in zip(chosen, found, strict=True):
+            closed(user, stats)
+    rows = [row for own, _ in found for row in own]
     return pl.DataFrame(rows, schema=TABLES["readouts"].schema, orient="row").sort("user_id", "transition_index")
 
 
-def opened(spec: MethodSpec, config: BaseModel, user: str, tokens: Tokens) -> Method:
-    """A fresh memory of `user`; no statistical method is given a model."""
+class _Resumed:
+    """One user's memory that leaves out the batches whose outcome is kept."""
+
+    def __init__(self, memory: Method, root: str, kept: Checkpoints | None) -> None:
+        self._memory, self._key, self._kept = memory, root, kept
+        self._waiting: Path | None = None
+
+    def take(self, batch: Batch) -> None:
+        if self._kept is None:
+            self._memory.ingest(batch)
+            return
+        self._key = digest(self._key, batch.batch_id, frame_hash(batch.visits))
+        if (found := self._kept.find(self._key)) is not None:
+            self._waiting = found
+            return
+        self.now().ingest(batch)
+        self._kept.keep(self._key, self._memory.snapshot)
+
+    def now(self) -> Method:
+        if self._waiting is not None:
+            self._memory.restore(self._waiting)
+            self._waiting = None
+        return self._memory
+
+
+def _root(spec: MethodSpec, config: BaseModel, user: str, served: Served) -> str:
+    """What a snapshot depends on besides the batches taken in."""
+    model = served.llm(spec)
+    embedder = served.embedder.fingerprint if "embedder" in spec.needs and served.embedder is not None else ""
+    return digest(spec.fingerprint(config), user, model.fingerprint if model else "", embedder)
+
+
+def opened(spec: MethodSpec, config: BaseModel, user: str, tokens: Tokens, served: Served = NOTHING) -> Method:
+    """A fresh memory of `user`; a method is given only the model and the embedder that it says it needs."""
     memory = spec.factory(tokens)
-    memory.open(user, config, None, None)
+    memory.open(user, config, served.llm(spec), served.embedder if "embedder" in spec.needs else None)
     return memory
 
 
