@@ -6,7 +6,7 @@ that share a memory, or a readout, carry the same fingerprint for it.
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Annotated, Any, Literal
 
@@ -14,15 +14,32 @@ import polars as pl
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
-from pipelines.hashing import digest_json
+from pipelines.hashing import digest_json, key64_column
 from pipelines.memory import replay
+from pipelines.models import Role
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_]*$", max_length=40)]
+ReaderName = Annotated[
+    str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_]*(:[A-Za-z0-9][A-Za-z0-9._/@+:-]*)?$", max_length=120)
+]
+"""`embedding`, `llm`, or `llm:NAME` with the model that answers."""
 Value = str | int | float | bool
+BUILDER = "builder"
+"""Key of a memory's configuration that names the model which builds it; no part of the method's own settings."""
 
 
 class BadExperiment(ValueError):
     """An experiment file that cannot be used; the message names file, line, field and reason."""
+
+
+class Limits(BaseModel):
+    """What the model calls of an experiment may cost; a run that reaches a limit stops and can go on later."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    calls: int | None = Field(default=None, ge=0, description="calls made (cached replies are free)")
+    tokens: int | None = Field(default=None, ge=0, description="prompt and reply tokens of calls made")
+    cost: float | None = Field(default=None, ge=0, description="cost of calls made, by the price table")
 
 
 class Experiment(BaseModel):
@@ -33,14 +50,25 @@ class Experiment(BaseModel):
     name: Name = Field(description="name in arm keys and reports")
     release: str | None = Field(default=None, description="content hash, or its prefix; by default the newest")
     methods: dict[Name, list[dict[str, Value]]] = Field(
-        min_length=1, description="method → the configurations to run it with; [{}] is its defaults"
+        min_length=1,
+        description="method → the configurations to run it with; [{}] is its defaults, `builder: NAME` its model",
     )
-    readers: list[Name] = Field(default=["embedding"], min_length=1, description="task readers")
+    readers: list[ReaderName] = Field(
+        default=["embedding"], min_length=1, description="task readers; `llm:NAME` names the model"
+    )
+    models: dict[Role, str] = Field(default={}, description="role → model name, instead of the configured one")
+    limits: Limits = Field(default=Limits(), description="limits of the model calls")
     budgets: list[Annotated[int, Field(ge=1)]] = Field(
         default=[600], min_length=1, description="readout budgets, tokens"
     )
     users: Annotated[int, Field(ge=1)] | Literal["all"] = Field(
         default="all", description="size of the keyed sample of users, or all"
+    )
+    batches: Annotated[int, Field(ge=1)] | Literal["all"] = Field(
+        default="all", description="first batches of a user that are taken in and asked about, or all"
+    )
+    readings: Annotated[int, Field(ge=1)] | Literal["all"] = Field(
+        default="all", description="size of the keyed sample of pools that every arm is asked, or all"
     )
     seed: int = Field(default=20261, ge=0, description="seed of the sample, of intervals and of methods that draw")
 
@@ -86,35 +114,63 @@ class Arm:
     """Fingerprint of the readouts: memory and budget."""
     fingerprint: str
     """Fingerprint of the readings: readouts and reader."""
+    builder: str = ""
+    """Name of the model that builds the memory; empty for the configured one."""
+
+
+@dataclass(frozen=True)
+class Slice:
+    """The part of a release that an experiment asks about: the denominator of its numbers."""
+
+    users: tuple[str, ...]
+    """In text order."""
+    batches: int | None = None
+    """First batches of a user; None is all."""
+    pools: tuple[tuple[str, int, str], ...] | None = field(default=None)
+    """(user, transition, pool) of the sampled pools; None is all."""
+
+    def of(self, rows: pl.LazyFrame, users: tuple[str, ...] | None = None) -> pl.LazyFrame:
+        """Rows of a table with users that fall into the slice; `users` narrows it further."""
+        columns = rows.collect_schema()
+        kept = rows.filter(pl.col("user_id").is_in(list(self.users if users is None else users)))
+        for index in ("transition_index", "batch_index"):
+            if self.batches is not None and index in columns:
+                kept = kept.filter(pl.col(index) < self.batches)
+        if self.pools is None or not {"transition_index", "pool"} <= set(columns):
+            return kept
+        key = {name: columns[name] for name in ("user_id", "transition_index", "pool")}
+        return kept.join(pl.LazyFrame(self.pools, schema=key, orient="row"), on=list(key), how="semi")
 
 
 def arms(experiment: Experiment, release: str, methods: Mapping[str, str], readers: Mapping[str, str]) -> list[Arm]:
     """Every arm of an experiment on a release (its content hash), in the order of the file.
 
     `methods` are the fingerprints of the methods by label (`MethodSpec.fingerprint` of
-    each configuration), `readers` those of the readers by name.
+    each configuration, and of its model where it has one), `readers` those of the readers by name.
     """
     out = []
+    sampled = {"users": experiment.users, "batches": experiment.batches, "seed": experiment.seed}
     for label, method, config in experiment.configured():
-        memory = digest_json(
-            {"release": release, "method": methods[label], "users": experiment.users, "seed": experiment.seed}
-        )
+        memory = digest_json({"release": release, "method": methods[label], **sampled})
         for budget in experiment.budgets:
             readout = digest_json({"memory": memory, "budget": budget})
             for reader in experiment.readers:
                 out.append(
                     Arm(
-                        key="~".join([experiment.name, label, reader, str(budget)]),
+                        key="~".join([experiment.name, label, _plain(reader, 60), str(budget)]),
                         experiment=experiment.name,
                         release=release,
                         label=label,
                         method=method,
-                        config=config,
+                        config={name: value for name, value in config.items() if name != BUILDER},
+                        builder=str(config.get(BUILDER, "")),
                         reader=reader,
                         budget=budget,
                         memory=memory,
                         readout=readout,
-                        fingerprint=digest_json({"readout": readout, "reader": readers[reader]}),
+                        fingerprint=digest_json(
+                            {"readout": readout, "reader": readers[reader], "readings": experiment.readings}
+                        ),
                     )
                 )
     return out
@@ -130,6 +186,28 @@ def sample_users(users: pl.Series, experiment: Experiment) -> pl.Series:
         return distinct
     drawn = replay.sample_users(distinct.to_list(), experiment.users, experiment.seed)
     return pl.Series(users.name, drawn, dtype=pl.String)
+
+
+def slice_of(pools: pl.LazyFrame, experiment: Experiment) -> Slice:
+    """The part of a release that an experiment asks about, drawn from its table `pools`.
+
+    A larger sample of users or pools contains every smaller one of the same seed.
+    """
+    batches = None if experiment.batches == "all" else experiment.batches
+    asked = pools.select("user_id", "transition_index", "pool").unique()
+    if batches is not None:
+        asked = asked.filter(pl.col("transition_index") < batches)
+    found = asked.collect()
+    users = tuple(sample_users(found["user_id"], experiment).to_list())
+    if experiment.readings == "all":
+        return Slice(users, batches)
+    mine = found.filter(pl.col("user_id").is_in(list(users))).with_columns(
+        name=pl.format("{}:{}:{}", "user_id", "transition_index", pl.col("pool").cast(pl.String))
+    )
+    key = key64_column(mine["name"], f"readings:{experiment.seed}")
+    drawn = mine.with_columns(key.alias("key")).sort("key", "name").head(experiment.readings)
+    rows = drawn.sort("user_id", "transition_index", "pool").select("user_id", "transition_index", "pool").rows()
+    return Slice(users, batches, tuple(rows))
 
 
 def parse(text: str, file: str) -> Experiment:
@@ -193,11 +271,15 @@ def _label(method: str, config: dict[str, Value]) -> str:
     """`recent_k`, or `recent_k-k5` with a configuration; long or strange ones end in a hash."""
     if not config:
         return method
-    text = "-".join(f"{name}{config[name]}" for name in sorted(config))
+    return f"{method}-{_plain('-'.join(f'{name}{config[name]}' for name in sorted(config)), 40)}"
+
+
+def _plain(text: str, longest: int) -> str:
+    """Text as a folder can carry it; what is too long or strange is cut and ends in a hash of the whole."""
     plain = re.sub(r"[^A-Za-z0-9._-]+", "_", text)
-    if plain == text and len(plain) <= 40:
-        return f"{method}-{plain}"
-    return f"{method}-{plain[:30]}-{digest_json(config, size=4)}"
+    if plain == text and len(plain) <= longest:
+        return plain
+    return f"{plain[: longest - 10]}-{digest_json(text, size=4)}"
 
 
 DEMO = Experiment(
