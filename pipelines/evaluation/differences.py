@@ -1,17 +1,14 @@
 """Paired differences between the methods of a board, on the units that both answered or failed (not: never read)."""
 
-from itertools import combinations
-
 import numpy as np
 import polars as pl
 
 from pipelines.evaluation import intervals
 from pipelines.evaluation.leaderboard import DECIMALS, boards
+from pipelines.evaluation.pairs import Pair, pair_rows, pairs_of
 from pipelines.evaluation.readers import UNIT
 from pipelines.evaluation.scores import CHANCE, ORACLE
 from pipelines.schema import TABLES, conform
-
-ALPHA = 0.05
 
 
 def differences(units: pl.DataFrame, seed: int = 0) -> pl.DataFrame:
@@ -38,35 +35,17 @@ def _contenders(board: pl.DataFrame) -> pl.DataFrame:
 
 def _table(key: tuple[str, int], pool: tuple[object, ...], part: pl.DataFrame, seed: int) -> pl.DataFrame:
     methods = part["method"].unique().sort().to_list()
-    pairs = list(combinations(range(len(methods)), 2))
-    if not pairs:
+    if len(methods) < 2:
         return TABLES["differences"].empty()
-    hits, positives, n_units, n_users = _paired(part, methods, pairs)
+    hits, positives, n_units, n_users = _paired(part, methods, pairs_of(methods))
     means, _ = intervals.bootstrap(hits, positives, seed)
-    p = np.where(n_users > 1, intervals.sign_flip_p(hits, seed), np.nan)
-    p_holm = intervals.holm(p)
-    return pl.DataFrame(
-        {
-            "reader": [key[0]] * len(pairs),
-            "budget": [key[1]] * len(pairs),
-            "pool": [pool[0]] * len(pairs),
-            "method": [methods[a] for a, _ in pairs],
-            "other": [methods[b] for _, b in pairs],
-            "n_units": n_units,
-            "n_users": n_users,
-            "difference": means.value,
-            "low": means.low,
-            "high": means.high,
-            "p": p,
-            "p_holm": p_holm,
-            "separable": p_holm < ALPHA,
-        },
-        schema=TABLES["differences"].schema,
-    )
+    rows = pair_rows(methods, means, intervals.sign_flip_p(hits, seed), n_units, n_users)
+    named = rows.with_columns(reader=pl.lit(key[0]), budget=pl.lit(key[1]), pool=pl.lit(pool[0]))
+    return named.select(pl.col(name).cast(dtype) for name, dtype in TABLES["differences"].schema.items())
 
 
 def _paired(
-    part: pl.DataFrame, methods: list[str], pairs: list[tuple[int, int]]
+    part: pl.DataFrame, methods: list[str], pairs: list[Pair]
 ) -> tuple[intervals.Matrix, intervals.Matrix, np.ndarray, np.ndarray]:
     """Users × pairs: difference in hits and positives, both on common units; and how many units and users those are."""
     positives = part.filter(pl.col("method") == methods[0]).select(*UNIT, "n_positives").sort(UNIT)

@@ -25,7 +25,7 @@ Vector = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 @dataclass(frozen=True)
 class Means:
-    """A mean with its interval, one entry a column; NaN where undefined."""
+    """A mean (or median) with its interval, one entry a column; NaN where undefined."""
 
     value: Vector
     low: Vector
@@ -52,12 +52,12 @@ def bootstrap(numerators: Matrix, denominators: Matrix, seed: int, resamples: in
     """
     asked = (denominators > 0).astype(np.float64)
     stacked = np.concatenate([numerators, denominators, _ratio(numerators, denominators, 0.0), asked], axis=1)
-    sums = np.concatenate([counts @ stacked for counts in _resampled(len(numerators), seed, resamples)], axis=0)
+    sums = np.concatenate([counts @ stacked for counts in draws(len(numerators), seed, resamples)], axis=0)
     num, den, ratios, users = np.split(sums, 4, axis=1)
     enough = asked.sum(axis=0) >= 2
     return (
-        _means(micro(numerators, denominators), _ratio(num, den), enough),
-        _means(macro(numerators, denominators), _ratio(ratios, users), enough),
+        with_interval(micro(numerators, denominators), _ratio(num, den), enough),
+        with_interval(macro(numerators, denominators), _ratio(ratios, users), enough),
     )
 
 
@@ -65,10 +65,12 @@ def sign_flip_p(differences: Matrix, seed: int, flips: int = FLIPS) -> Vector:
     """Two-sided p of each column's sum under random signs of the users' differences.
 
     All 2^n patterns for n ≤ `EXACT_USERS`, else `flips` keyed ones and the
-    observed one. Differences should be whole numbers (hits), so that sums are exact.
+    observed one.
     """
     n = len(differences)
     observed = np.abs(differences.sum(axis=0))
+    # A hair of slack: sums of the same numbers in another order must count as equal.
+    slack = 1e-9 + 1e-12 * np.abs(differences).sum(axis=0)
     at_least = np.zeros(differences.shape[1])
     patterns = 1 << n if n <= EXACT_USERS else flips
     step = max(1, _CELLS // max(n, 1))
@@ -77,8 +79,7 @@ def sign_flip_p(differences: Matrix, seed: int, flips: int = FLIPS) -> Vector:
         places = np.arange(n, dtype=np.uint64)[None, :]
         bits = (rows >> places) if n <= EXACT_USERS else mix64(key64("flip", "interval"), seed, rows, places)
         signs = 1.0 - 2.0 * (bits & np.uint64(1)).astype(np.float64)
-        # A hair of slack: sums of the same numbers in another order must count as equal.
-        at_least += (np.abs(signs @ differences) >= observed - 1e-9).sum(axis=0)
+        at_least += (np.abs(signs @ differences) >= observed - slack).sum(axis=0)
     return at_least / patterns if n <= EXACT_USERS else (at_least + 1) / (patterns + 1)
 
 
@@ -106,22 +107,23 @@ def bands(separable: "np.typing.NDArray[np.bool_]") -> list[int]:
     return out
 
 
-def _resampled(n: int, seed: int, resamples: int) -> "list[Matrix]":
-    """How often each user is drawn in each resample, in blocks of resamples."""
+def draws(n: int, seed: int, resamples: int = RESAMPLES) -> "list[Matrix]":
+    """How often each of n users is drawn in each resample, in blocks of resamples."""
     step = max(1, _CELLS // max(n, 1))
     key = key64("bootstrap", "interval")
     blocks = []
     for start in range(0, resamples, step):
         rows = np.arange(start, min(start + step, resamples), dtype=np.uint64)[:, None]
-        draws = mix64(key, seed, rows, np.arange(n, dtype=np.uint64)[None, :])
+        words = mix64(key, seed, rows, np.arange(n, dtype=np.uint64)[None, :])
         # Multiply and shift: the high 32 bits choose a user without the bias of a remainder.
-        users = ((draws >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32)
+        users = ((words >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32)
         flat = (users + (rows - np.uint64(start)) * np.uint64(n)).astype(np.int64).ravel()
         blocks.append(np.bincount(flat, minlength=len(rows) * n).reshape(len(rows), n).astype(np.float64))
     return blocks
 
 
-def _means(value: Vector, resampled: Matrix, enough: "np.typing.NDArray[np.bool_]") -> Means:
+def with_interval(value: Vector, resampled: Matrix, enough: "np.typing.NDArray[np.bool_]") -> Means:
+    """The values with percentile intervals of `LEVEL` from their resamples (rows), where there is `enough`."""
     tail = (1 - LEVEL) / 2
     low, high = np.full(len(value), np.nan), np.full(len(value), np.nan)
     for column in np.flatnonzero(enough):

@@ -6,11 +6,11 @@ chance) stand in every board, on its units, without a rank.
 
 from collections.abc import Iterator
 
-import numpy as np
 import polars as pl
 
 from pipelines.evaluation import intervals
 from pipelines.evaluation.groups import FIXED_GROUPS, activity_groups, valid_for_all
+from pipelines.evaluation.pairs import ranks
 from pipelines.evaluation.readers import UNIT
 from pipelines.evaluation.scores import ANSWERED, CHANCE, GROUPS, SCORING_SIDE
 from pipelines.evaluation.tables import STATUSES
@@ -223,21 +223,11 @@ def _ranks(
     differences: pl.DataFrame,
 ) -> dict[str, dict[str, object]]:
     """Rank (1 + methods with a higher recall) and tie band of the methods that compete."""
-    place = sorted(
-        (m for m, name in enumerate(methods) if name not in SCORING_SIDE), key=lambda m: (-recall[m], methods[m])
-    )
-    names = [methods[m] for m in place]
+    competing = [m for m, name in enumerate(methods) if name not in SCORING_SIDE]
     mine = differences.filter(
-        (pl.col("reader") == key[0]) & (pl.col("budget") == key[1]) & (pl.col("pool") == group[0]) & pl.col("separable")
+        (pl.col("reader") == key[0]) & (pl.col("budget") == key[1]) & (pl.col("pool") == group[0])
     )
-    pairs = {frozenset(pair) for pair in mine.select("method", "other").iter_rows()}
-    separable = np.array([[frozenset((a, b)) in pairs for b in names] for a in names], dtype=bool).reshape(
-        len(names), len(names)
-    )
-    return {
-        name: {"rank": 1 + int((recall[place] > recall[m]).sum()), "band": band}
-        for name, m, band in zip(names, place, intervals.bands(separable), strict=True)
-    }
+    return ranks([methods[m] for m in competing], recall[competing], mine)
 
 
 def _row(

@@ -164,5 +164,5 @@ def test_values_and_intervals_equal_a_slow_bootstrap(seed: int, n: int, wallets:
 
 def _picks(n: int, seed: int, resamples: int) -> list[list[int]]:
     """Wallets of every resample: the draws that every interval of the benchmark uses."""
-    counts = np.concatenate(intervals._resampled(n, seed, resamples), axis=0)
+    counts = np.concatenate(intervals.draws(n, seed, resamples), axis=0)
     return [[w for w in range(n) for _ in range(int(row[w]))] for row in counts]
