@@ -25,8 +25,10 @@ def readings(**changes: Any) -> Frame:
         "transition_index": [0, 1],
         "pool": ["remember", "remember"],
         "status": ["ok", "short"],
+        "reason": ["", "too_few"],
         "chosen": [[0, 3], [1]],
         "scores": [[0.1, 0.2, 0.3, 0.4], []],
+        "call": ["", ""],
     }
     return table("readings", **columns | changes)
 

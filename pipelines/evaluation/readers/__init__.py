@@ -133,7 +133,9 @@ def readings_from_scores(scored: pl.DataFrame) -> pl.DataFrame:
     scores = ranked.sort(*UNIT, "position").group_by(UNIT, maintain_order=True).agg(pl.col("score").alias("scores"))
     short = pl.col("chosen").list.len() < pl.col("n_choose")
     frame = chosen.join(scores, on=UNIT, how="left").with_columns(
-        pl.when(short).then(pl.lit("short")).otherwise(pl.lit("ok")).alias("status")
+        pl.when(short).then(pl.lit("short")).otherwise(pl.lit("ok")).alias("status"),
+        pl.when(short).then(pl.lit("too_few")).otherwise(pl.lit("")).alias("reason"),
+        pl.lit("").alias("call"),
     )
     return conform(frame.lazy(), "readings").collect()
 
