@@ -5,11 +5,6 @@ from pipelines.memory.rendering import plain
 MARK = "> "
 
 
-def one_line(text: str) -> str:
-    """`text` on one line, without control characters and direction marks."""
-    return plain(text)
-
-
 def quoted(text: str, absent: str) -> str:
     """Every line of `text` behind `MARK`, indentation kept; `absent` as it stands where there is no word in it."""
     if not text.strip():

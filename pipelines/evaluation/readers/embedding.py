@@ -1,31 +1,11 @@
-"""Reader `embedding`: a candidate's score is its best cosine match among the readout's lines (ours).
-
-The cosines are computed in integers: unit vectors are set on a grid of 2⁻²⁴, on
-which every product and partial sum is exact in double precision, so that no
-matrix library, thread count or batch shape can change a digit.
-"""
-
-from collections.abc import Sequence
-from typing import Protocol
+"""Reader `embedding`: a candidate's score is its best cosine match among the readout's lines (ours)."""
 
 import numpy as np
 import polars as pl
 
+from pipelines.embeddings import Embedder, Grid, best_cosines, on_grid
 from pipelines.evaluation.readers import UNIT, candidates, lines, offsets, readings_from_scores, words
 from pipelines.hashing import digest
-
-_GRID = float(1 << 24)
-
-
-class Embedder(Protocol):
-    """Turns texts into unit vectors, the same ones on every machine."""
-
-    @property
-    def fingerprint(self) -> str:
-        """Hash of the weights."""
-
-    def embed(self, texts: Sequence[str]) -> "np.typing.NDArray[np.float32]":
-        """One row a text."""
 
 
 class EmbeddingReader:
@@ -47,7 +27,7 @@ class EmbeddingReader:
         asked = candidates(pools, readouts, names).sort("state", *UNIT, "position").with_columns(words(pl.col("text")))
         said = lines(readouts, names)
         texts = pl.concat([asked["text"], said["text"]]).unique().sort()
-        vectors = np.rint(self._embedder.embed(texts.to_list()).astype(np.float64) * _GRID).astype(np.int32)
+        vectors = on_grid(self._embedder, texts.to_list())
         scores = _best_matches(
             vectors,
             texts.search_sorted(asked["text"]).to_numpy(),
@@ -59,7 +39,7 @@ class EmbeddingReader:
 
 
 def _best_matches(
-    vectors: "np.typing.NDArray[np.int32]",
+    vectors: Grid,
     asked: "np.typing.NDArray[np.uint32]",
     asked_at: "np.typing.NDArray[np.int64]",
     said: "np.typing.NDArray[np.uint32]",
@@ -72,7 +52,5 @@ def _best_matches(
         heard = slice(said_at[state], said_at[state + 1])
         if rows.start == rows.stop or heard.start == heard.stop:
             continue
-        left = vectors[asked[rows]].astype(np.float64)
-        right = vectors[said[heard]].astype(np.float64)
-        scores[rows] = (left @ right.T).max(axis=1)
-    return scores / (_GRID * _GRID)
+        scores[rows] = best_cosines(vectors[asked[rows]], vectors[said[heard]])
+    return scores

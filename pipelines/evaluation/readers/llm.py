@@ -14,9 +14,10 @@ from pydantic import BaseModel, ConfigDict
 from pipelines.evaluation.readers import PLACEHOLDER, STATE, UNIT, candidates
 from pipelines.hashing import digest, digest_json
 from pipelines.memory.contract import Settings, Tokens, setting
+from pipelines.memory.rendering import plain
 from pipelines.models import Message, Model, Reply, Request
 from pipelines.prompts import fill, load, prompts_hash
-from pipelines.prompts.quoting import one_line, quoted
+from pipelines.prompts.quoting import quoted
 from pipelines.replies import parse
 from pipelines.schema import TABLES, conform
 
@@ -153,7 +154,7 @@ def _question(slots: tuple[str | None, str | None], names: Sequence[str], n_choo
         QUESTION,
         description=description,
         tree=tree,
-        candidates="\n".join(f"{label}: {one_line(name)}" for label, name in listed),
+        candidates="\n".join(f"{label}: {plain(name)}" for label, name in listed),
         n_choose=str(n_choose),
         n_candidates=str(len(names)),
     )
