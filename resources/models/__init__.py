@@ -1,0 +1,1 @@
+"""Calls of language and embedding models: endpoints, cache, accounting, retries, budgets."""

@@ -1,0 +1,216 @@
+"""Which model answers in which role, behind which endpoint, and the rules of calling it.
+
+Read from `TRAILBENCH_MODEL_*` and, below it, from the YAML file that
+`TRAILBENCH_MODEL_FILE` names. A key goes only to the endpoint that it was given with.
+"""
+
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, YamlConfigSettingsSource
+
+from pipelines.models import ROLES
+from resources.models.prices import Price
+
+Part = Literal["builder", "reader", "judge", "profile", "embedding"]
+"""A role, or the embeddings beside them."""
+PARTS: tuple[Part, ...] = (*ROLES, "embedding")
+OPENAI_URL = "https://api.openai.com/v1"
+
+
+class ModelSettingsError(ValueError):
+    """Settings that name no usable endpoint; says which variable to set."""
+
+
+def checked_url(url: str) -> str:
+    """An endpoint's base URL in one spelling.
+
+    Raises `ValueError`, which does not repeat the URL, when it is none or holds a secret.
+    """
+    try:
+        parts = urlsplit(url.strip())
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        raise ValueError("the base URL is no URL; expected http(s)://host[:port]/v1") from None
+    if parts.scheme not in ("http", "https") or not host:
+        raise ValueError("the base URL is no URL; expected http(s)://host[:port]/v1")
+    if "@" in parts.netloc:
+        raise ValueError("the base URL holds credentials; give the key by TRAILBENCH_MODEL_API_KEY instead")
+    if parts.query or parts.fragment:
+        raise ValueError("the base URL holds a query or fragment; give the key by TRAILBENCH_MODEL_API_KEY instead")
+    shown = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{shown}{f':{port}' if port else ''}{parts.path.rstrip('/')}"
+
+
+class Endpoint(BaseModel):
+    """One model behind one OpenAI-compatible endpoint."""
+
+    model_config = ConfigDict(frozen=True, hide_input_in_errors=True)
+
+    base_url: str
+    model: str
+    api_key: SecretStr | None = None
+    weak: bool = False
+    """Every table must label its results as those of a weak model."""
+    alias: str = ""
+    """Stands for the URL in keys and tables, for a server whose port changes; by default the URL."""
+    concurrency: int | None = Field(default=None, ge=1)
+    """Calls in flight at once; by default that of the rules."""
+
+    @field_validator("base_url")
+    @classmethod
+    def _one_spelling(cls, url: str) -> str:
+        return checked_url(url)
+
+    @property
+    def identity(self) -> str:
+        """What the endpoint is called in cache keys and tables; holds no secret."""
+        return self.alias or self.base_url
+
+
+class PartSettings(BaseModel):
+    """What one role has of its own; what it leaves out is as for all."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    base_url: str | None = None
+    name: str | None = None
+    api_key: SecretStr | None = None
+    weak: bool | None = None
+    concurrency: int | None = Field(default=None, ge=1)
+
+    @field_validator("base_url")
+    @classmethod
+    def _one_spelling(cls, url: str | None) -> str | None:
+        return checked_url(url) if url else None
+
+
+class CallRules(BaseModel):
+    """How endpoints are called; of these only `seed` enters a cache key."""
+
+    model_config = ConfigDict(frozen=True, hide_input_in_errors=True)
+
+    mode: Literal["live", "record", "replay"] = Field(
+        default="live", description="replay answers from the cache alone; live and record also call and keep"
+    )
+    seed: int = Field(default=0, description="seed that is sent with every call, beside temperature 0")
+    concurrency: int = Field(default=8, ge=1, le=1024, description="calls in flight at once, an endpoint")
+    timeout_seconds: float = Field(default=120.0, gt=0, description="longest wait for one reply")
+    retries: int = Field(default=5, ge=0, description="further tries of a call after 408, 409, 429, 5xx or no reply")
+    backoff_seconds: float = Field(default=0.5, ge=0, description="wait before the first retry; doubles each time")
+    longest_wait_seconds: float = Field(default=60.0, ge=0, description="longest wait, whatever Retry-After says")
+    circuit_failures: int = Field(default=8, ge=1, description="calls in a row that fail before the endpoint is left")
+    max_calls: int | None = Field(default=None, ge=0, description="budget: calls made by one engine")
+    max_tokens: int | None = Field(default=None, ge=0, description="budget: prompt and reply tokens")
+    max_cost: float | None = Field(default=None, ge=0, description="budget: USD by the price table")
+    prices: dict[str, Price] = Field(default_factory=dict, description="USD for a million tokens, by model name")
+    prompt_rate: float = Field(default=2000.0, gt=0, description="prompt tokens a second of one call, for estimates")
+    reply_rate: float = Field(default=50.0, gt=0, description="reply tokens a second of one call, for estimates")
+
+
+class ModelSettings(CallRules, BaseSettings):
+    """Endpoints and rules from `TRAILBENCH_MODEL_*`; a role's own by `TRAILBENCH_MODEL_READER_NAME` and so on.
+
+    The environment beats the file. `OPENAI_API_KEY` and `OPENAI_BASE_URL` complete a
+    setting but are none: nothing is called before a model or base URL is set here.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix="TRAILBENCH_MODEL_",
+        env_nested_delimiter="_",
+        env_nested_max_split=1,
+        env_ignore_empty=True,
+        extra="ignore",
+        populate_by_name=True,
+    )
+
+    file: Path | None = Field(default=None, description="YAML file with any of these settings")
+    base_url: str | None = Field(default=None, description="base URL of an OpenAI-compatible endpoint")
+    name: str | None = Field(default=None, description="model name, as the endpoint knows it")
+    api_key: SecretStr | None = Field(default=None, description="key of the endpoint")
+    weak: bool = Field(default=False, description="label every result as that of a weak model")
+    builder: PartSettings = Field(default=PartSettings(), description="settings of the builder's own")
+    reader: PartSettings = Field(default=PartSettings(), description="settings of the reader's own")
+    judge: PartSettings = Field(default=PartSettings(), description="settings of the judge's own")
+    profile: PartSettings = Field(default=PartSettings(), description="settings of the profile writer's own")
+    embedding: PartSettings = Field(default=PartSettings(), description="settings of the embeddings; none by default")
+    openai_base_url: str | None = Field(default=None, validation_alias="OPENAI_BASE_URL")
+    openai_api_key: SecretStr | None = Field(default=None, validation_alias="OPENAI_API_KEY")
+
+    @field_validator("base_url", "openai_base_url")
+    @classmethod
+    def _one_spelling(cls, url: str | None) -> str | None:
+        return checked_url(url) if url else None
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Arguments, then environment, then the YAML file."""
+        return init_settings, env_settings, _ModelFile(settings_cls, init_settings, env_settings)
+
+    def endpoint(self, part: Part) -> Endpoint | None:
+        """The endpoint of a role; None where none is set, which means the embedded model.
+
+        Raises `ModelSettingsError` when a base URL is set without a model.
+        """
+        own: PartSettings = getattr(self, part)
+        if part == "embedding" and not (own.name or own.base_url):
+            return None
+        name = own.name or (self.name if part != "embedding" else None)
+        general = self.base_url or self.openai_base_url or OPENAI_URL
+        if not (own.base_url or self.base_url or name):
+            return None
+        if not name:
+            raise ModelSettingsError(
+                f"an endpoint is set for role {part} but no model; "
+                f"set TRAILBENCH_MODEL_{'EMBEDDING_' if part == 'embedding' else ''}NAME"
+            )
+        url = own.base_url or general
+        shared = self.api_key or self.openai_api_key
+        return Endpoint(
+            base_url=url,
+            model=name,
+            api_key=own.api_key or (shared if _host(url) == _host(general) else None),
+            weak=self.weak if own.weak is None else own.weak,
+            concurrency=own.concurrency,
+        )
+
+    def endpoints(self, embedded: Endpoint | None = None) -> dict[Part, Endpoint]:
+        """Every part that has an endpoint; `embedded` answers in the roles that have none."""
+        found = {part: self.endpoint(part) or (embedded if part != "embedding" else None) for part in PARTS}
+        return {part: endpoint for part, endpoint in found.items() if endpoint}
+
+
+class _ModelFile(YamlConfigSettingsSource):
+    def __init__(self, settings_cls: type[BaseSettings], *higher: PydanticBaseSettingsSource) -> None:
+        named: Any = next((found["file"] for source in higher if (found := source()).get("file")), None)
+        if named and not Path(named).is_file():
+            raise ModelSettingsError(f"TRAILBENCH_MODEL_FILE: {named} is not there")
+        super().__init__(settings_cls, yaml_file=named)
+
+    def _read_file(self, file_path: Any) -> dict[str, Any]:
+        try:
+            read = yaml.safe_load(file_path.read_text())
+        except yaml.MarkedYAMLError as error:
+            line = error.problem_mark.line + 1 if error.problem_mark else 1
+            raise ModelSettingsError(f"{file_path}:{line}: not YAML; correct the file") from None
+        if not isinstance(read or {}, dict):
+            raise ModelSettingsError(f"{file_path}:1: expected settings by name")
+        unknown = sorted(set(read or {}) - set(ModelSettings.model_fields))
+        if unknown:
+            raise ModelSettingsError(f"{file_path}: no such setting: {', '.join(map(str, unknown))}")
+        return read or {}
+
+
+def _host(url: str) -> tuple[str, str]:
+    parts = urlsplit(url)
+    return parts.scheme, parts.netloc
