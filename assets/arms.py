@@ -42,7 +42,8 @@ class GivenArm:
     @property
     def settings(self) -> CommerceSettings:
         """Thresholds of the release."""
-        return self.store.release(self.spec.release_key).settings
+        settings: CommerceSettings = self.store.release(self.spec.release_key).settings
+        return settings
 
     @cached_property
     def own_users(self) -> tuple[str, ...]:

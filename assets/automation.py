@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 import dagster as dg
 import yaml
 from dagster._core.definitions.assets.graph.base_asset_graph import BaseAssetGraph
+from pydantic import BaseModel
 
 from assets.launching import launch_release, name_release
 from assets.partitions import ARM_SHARDS, DROPS, EXPERIMENTS, RELEASE_SHARDS, RELEASES
-from pipelines.commerce.settings import CommerceSettings
-from pipelines.commerce.sources import SOURCES
 from pipelines.hashing import digest_json
+from pipelines.tracks import ALL_SOURCES, Track, track_of
 from resources.drops import Drop
 from resources.home import Home, open_home
 from resources.inbox import look
@@ -47,15 +47,28 @@ freeze = _on("freeze", RELEASES, "funnel", "release", description="Freeze a rele
 arm = _on(
     "arm",
     ARM_SHARDS,
-    *("readouts", "readings", "units"),
+    *("readouts", "readings", "model_calls", "units"),
     description="Build one shard's memories of an arm, read them, score the readings.",
 )
 board = _on("board", EXPERIMENTS, "leaderboard", "report", description="Leaderboard and report of an experiment.")
 JOBS = [ingest, trajectories, relations, labels, freeze, arm, board]
+STAGES: dict[str, tuple[tuple[str, bool, str], ...]] = {
+    "commerce": (
+        ("trajectories", True, "visits, batches, transitions"),
+        ("relations", False, "taxonomy, domains"),
+        ("labels", True, "labels, pools"),
+        ("freeze", False, "funnel, manifest"),
+    ),
+}
+"""Track → the jobs that freeze a release in their order: name, whether it runs shard by shard, what it makes."""
+READERS = {"ingest": "events"}
+"""Job that reads a drop → the asset that it materialises."""
+READING = {"commerce": "ingest"}
+"""Track → the job that reads one of its drops."""
 
 
 @dg.sensor(
-    job=ingest,
+    jobs=[ingest],
     minimum_interval_seconds=10,
     default_status=dg.DefaultSensorStatus.RUNNING,
     description="Watches <home>/inbox/<source>/ for complete drops and reads each of them once.",
@@ -64,7 +77,7 @@ def drops(context: dg.SensorEvaluationContext) -> dg.SensorResult:
     """Add a partition and request a run for every drop that is complete and was not seen before."""
     home = open_home()
     memory = {path: tuple(stamp) for path, stamp in json.loads(context.cursor or "{}").items()}
-    seen = look(home.settings.inbox, home.register, [*SOURCES, "mapping"], memory, DROPS_PER_LOOK)
+    seen = look(home.settings.inbox, home.register, list(ALL_SOURCES), memory, DROPS_PER_LOOK)
     for problem in seen.problems:
         context.log.warning(problem)
     for path in seen.changed:
@@ -76,33 +89,36 @@ def drops(context: dg.SensorEvaluationContext) -> dg.SensorResult:
             context.log.info(f"{', '.join(file.path for file in drop.files)}: the content of drop {drop.id}, known")
     return dg.SensorResult(
         # The run key is the content: the same bytes are never read twice, whatever became of the cursor.
-        run_requests=[dg.RunRequest(partition_key=drop.id, run_key=drop.id) for drop in seen.ready],
+        run_requests=[
+            dg.RunRequest(partition_key=drop.id, run_key=drop.id, job_name=READING[track_of(drop.source).name])
+            for drop in seen.ready
+        ],
         dynamic_partitions_requests=[DROPS.build_add_request([drop.id for drop in seen.ready])],
         cursor=json.dumps(seen.memory),
     )
 
 
-def home_settings_of(home: Home) -> CommerceSettings:
-    """Thresholds of releases that start by themselves: `<home>/commerce.yaml`, else the defaults."""
-    path = home.folder / "commerce.yaml"
-    return (
-        CommerceSettings(**(yaml.safe_load(path.read_text(encoding="utf-8")) or {}))
-        if path.is_file()
-        else (CommerceSettings())
-    )
+def home_settings_of(home: Home, track: Track) -> BaseModel:
+    """Thresholds of releases that start by themselves: `<home>/<track>.yaml`, else the defaults."""
+    path = home.folder / f"{track.name}.yaml"
+    return track.settings(**(yaml.safe_load(path.read_text(encoding="utf-8")) or {} if path.is_file() else {}))
 
 
 def waiting_releases(home: Home) -> Iterator[ReleaseSpec]:
-    """A release over all readable drops of each source, unless exactly these are frozen already."""
+    """A release over all readable drops of each source or family, unless exactly these are frozen already."""
     groups: dict[tuple[str, str], list[Drop]] = defaultdict(list)
     for drop in home.register:
+        track = track_of(drop.source)
         try:
-            home.store.require("events", {"drop": drop.id})
+            home.store.require(track.read, {"drop": drop.id})
         except NotPublished:
             continue  # unreadable or still in flight: the others go on without it
-        groups[drop.source, digest_json(dict(drop.mapping))].append(drop)
+        groups[track.family or drop.source, digest_json(dict(drop.mapping))].append(drop)
     for _, group in sorted(groups.items()):
-        spec = release_of(group, home_settings_of(home))
+        track = track_of(group[0].source)
+        if not {drop.source for drop in group} & set(track.sources):
+            continue  # descriptions of markets alone make no release
+        spec = release_of(group, home_settings_of(home, track))
         try:
             home.store.document(f"specs/frozen/{spec.key}.json")
         except NotPublished:
@@ -114,8 +130,9 @@ def _reading(context: dg.SensorEvaluationContext) -> bool:
     unfinished = dg.RunsFilter(
         statuses=[dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED]
     )
+    readers = {dg.AssetKey(name) for name in READERS.values()}
     return any(
-        run.job_name == ingest.name or dg.AssetKey("events") in (run.asset_selection or ())
+        run.job_name in READERS or readers & set(run.asset_selection or ())
         for run in context.instance.get_runs(filters=unfinished)
     )
 
@@ -132,7 +149,8 @@ def _freeze_waiting(
     launched = []
     for spec in list(waiting_releases(home)):
         key = name_release(context.instance, home, spec)
-        launched += [key] if launch_release(context.instance, _graph(context), key, launched_by) else []
+        started = launch_release(context.instance, _graph(context), key, spec.track, launched_by)
+        launched += [key] if started else []
     return launched
 
 

@@ -56,7 +56,7 @@ def release_entries(given: Given) -> dict[str, TableEntry]:
     entries = {}
     for table in RELEASE_TABLES:
         found = given.published(table)
-        logical = whole(table, found) if "user_id" in TABLES[table].columns else str(content(found[0]))
+        logical = whole(table, found) if TABLES[table].user_axis else str(content(found[0]))
         entries[table] = TableEntry(logical, sum(one.rows for one in found), {one.path: one.sha256 for one in found})
     return entries
 

@@ -26,9 +26,10 @@ def launch_release(
     instance: dg.DagsterInstance,
     graph: BaseAssetGraph,  # type: ignore[type-arg]
     key: str,
+    track: str,
     launched_by: Mapping[str, str],
 ) -> str | None:
-    """Request one backfill over every release asset and shard; None when this release was launched before.
+    """Request one backfill over every release asset of a track and shard; None when it was launched before.
 
     `launched_by` is the tag of the sensor or schedule, which the UI names beside the backfill.
     """
@@ -37,6 +38,8 @@ def launch_release(
         return None
     pairs: set[tuple[AssetKey, str]] = set()
     for asset in graph.materializable_asset_keys:
+        if graph.get(asset).group_name != track:
+            continue
         partitions = graph.get(asset).partitions_def
         if partitions == RELEASES:
             pairs.add((asset, key))
@@ -54,7 +57,7 @@ def launch_release(
             dynamic_partitions_store=instance,
             asset_graph_subset=subset,
             title=f"Freeze {key}",
-            description="Every shard of one release, from visits to its manifest.",
+            description="Every shard of one release, from its drops to its manifest.",
             run_config=None,
         )
     )

@@ -6,13 +6,13 @@ from typing import Any
 
 import dagster as dg
 import polars as pl
+from pydantic import BaseModel
 
 from assets.inputs import content
 from assets.metadata import table_metadata
 from assets.partitions import axes_of
 from expectations import checks
 from expectations.audits import audit_for
-from pipelines.commerce.settings import CommerceSettings
 from pipelines.findings import Finding
 from pipelines.hashing import bucket_hashes, digest_json, frame_hash
 from pipelines.schema import SCHEMA_VERSION, TABLES
@@ -51,7 +51,7 @@ def publish(
     inputs: Mapping[str, Any],
     code: Sequence[str],
     make: Callable[[], Made],
-    settings: CommerceSettings | None = None,
+    settings: BaseModel | None = None,
     show: Callable[[Mapping[str, pl.LazyFrame]], Mapping[str, Any]] | None = None,
 ) -> Iterator[Result]:
     """Publish `tables` (the asset's own table first) for the partition in execution.
@@ -97,7 +97,7 @@ def _put(
     fingerprint: str,
     made: Made,
     frames: Mapping[str, pl.LazyFrame],
-    settings: CommerceSettings | None,
+    settings: BaseModel | None,
     findings: list[Finding],
 ) -> Published:
     companions = {name: frame for name, frame in frames.items() if name != table}
@@ -126,6 +126,6 @@ def _of_table(table: str, finding: Finding) -> Finding:
 def logical_hashes(scan: pl.LazyFrame, table: str) -> dict[str, Any]:
     """Content hash of a table: one for each user bucket where it has users, else one for the whole."""
     frame = scan.collect()
-    if "user_id" in frame.columns:
+    if TABLES[table].user_axis:
         return {"buckets": {str(bucket): value for bucket, value in bucket_hashes(frame, table).items()}}
     return {"hash": frame_hash(frame)}

@@ -12,7 +12,6 @@ from assets.inputs import content, event_hashes, merged_events, whole
 from assets.partitions import DROPS, RELEASES, any_of, axes_of
 from assets.publishing import Made, Result, publish
 from expectations import checks
-from pipelines.commerce.settings import CommerceSettings
 from pipelines.schema import TABLES
 from resources.catalog import Catalog
 from resources.code import code_version
@@ -39,8 +38,8 @@ class Given:
         return self.store.release(self.axes["release"])
 
     @property
-    def settings(self) -> CommerceSettings:
-        """Thresholds of the release."""
+    def settings(self) -> Any:
+        """Thresholds of the release, in the model of its track."""
         return self.spec.settings
 
     @property
@@ -82,8 +81,7 @@ class Given:
         found = self.published(table)
         if len(found) == 1:
             return content(found[0])
-        by_user = "user_id" in TABLES[table].columns
-        return whole(table, found) if by_user else sorted(str(content(one)) for one in found)
+        return whole(table, found) if TABLES[table].user_axis else sorted(str(content(one)) for one in found)
 
 
 Compute = Callable[[Given], Made]
@@ -92,6 +90,7 @@ Compute = Callable[[Given], Made]
 def release_step(
     partitions: dg.PartitionsDefinition[str],
     *,
+    track: str = "commerce",
     reads: Sequence[str],
     code: Sequence[str],
     tables: Sequence[str] = (),
@@ -119,13 +118,15 @@ def release_step(
             check_specs=checks.specs(name, partitions),
             required_resource_keys=walls,
             code_version=code_version(*code),
-            group_name="commerce",
+            group_name=track,
             kinds={"polars", "parquet"},
             owners=["team:trailbench"],
         )
         def asset(context: dg.AssetExecutionContext) -> Iterator[Result]:
             catalogs = {wall: getattr(context.resources, wall).catalog for wall in walls}
             given = Given(context.resources.store, catalogs, axes_of(context))
+            if given.spec.track != track:
+                raise dg.Failure(f"{given.axes['release']} is a release of {given.spec.track}, {name} one of {track}")
             inputs = {table: (hashes or {}).get(table, _content_of(table))(given) for table in reads}
             inputs["settings"] = given.settings.model_dump(include=set(thresholds))
             yield from publish(

@@ -4,14 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import polars as pl
+from pydantic import BaseModel
 
 from expectations.gx import Engine, validate
 from expectations.invariants import INVARIANTS
 from expectations.invariants.logs import conserved
 from expectations.invariants.readings import funnel_adds_up
 from expectations.invariants.rules import Frames
-from pipelines.commerce.settings import CommerceSettings
 from pipelines.findings import Finding
+from pipelines.tracks import settings_of_table
 
 SUITE, INVARIANT = "sound", "consistent"
 """The two checks of a table; a finding's name begins with the one it belongs to."""
@@ -23,7 +24,7 @@ class Audit:
 
     table: str
     companions: Frames
-    settings: CommerceSettings
+    settings: BaseModel
     counts: Mapping[str, int]
     engine: Engine
     findings: list[Finding] = field(default_factory=list)
@@ -50,7 +51,7 @@ class Audit:
 def audit_for(
     table: str,
     companions: Frames | None = None,
-    settings: CommerceSettings | None = None,
+    settings: BaseModel | None = None,
     *,
     counts: Mapping[str, int] | None = None,
     engine: Engine = "auto",
@@ -63,7 +64,7 @@ def audit_for(
     `duplicates` of the drop; for `funnel` how many went in, by `step/unit`. With
     other columns than the registry's nothing else is judged.
     """
-    return Audit(table, companions or {}, settings or CommerceSettings(), counts or {}, engine)
+    return Audit(table, companions or {}, settings or settings_of_table(table), counts or {}, engine)
 
 
 def _under(check: str, finding: Finding) -> Finding:

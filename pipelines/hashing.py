@@ -72,8 +72,9 @@ def bucket_of(user: str) -> int:
 
 
 def bucket_column(users: pl.Series) -> pl.Series:
-    """`bucket_of` of every user; UInt8, named `bucket`."""
-    return (key64_column(users, "bucket") % BUCKETS).cast(pl.UInt8).rename("bucket")
+    """`bucket_of` of every user; UInt8, named `bucket`. A wallet (bytes) is known by its hex text without 0x."""
+    texts = users.bin.encode("hex") if users.dtype == pl.Binary else users
+    return (key64_column(texts, "bucket") % BUCKETS).cast(pl.UInt8).rename("bucket")
 
 
 def frame_hash(frame: pl.DataFrame) -> str:
@@ -127,8 +128,8 @@ def _array_hash(array: pa.Array) -> str:
     return h.hexdigest()
 
 
-def bucket_hashes(frame: pl.DataFrame, table: str, by: str = "user_id") -> dict[int, str]:
-    """Hash of the rows of each user bucket present, in the table's total order.
+def bucket_hashes(frame: pl.DataFrame, table: str) -> dict[int, str]:
+    """Hash of the rows of each bucket of the table's users present, in the table's total order.
 
     A release's hash of a table is made of these in bucket order (`combine_buckets`),
     which makes it independent of the shard count.
@@ -138,8 +139,8 @@ def bucket_hashes(frame: pl.DataFrame, table: str, by: str = "user_id") -> dict[
     spec = TABLES[table]
     rows = frame.select(spec.schema.names())
     # Bucket by bucket: sorting the whole by all its columns at once would take several times its memory.
-    places = pl.DataFrame({"bucket": bucket_column(rows[by])}).with_row_index("row").group_by("bucket").agg("row")
-    places = places.sort("bucket")
+    buckets = bucket_column(rows[spec.user_axis]).to_frame()
+    places = buckets.with_row_index("row").group_by("bucket").agg("row").sort("bucket")
     return {
         bucket: frame_hash(rows[row].sort(spec.sort_by))
         for bucket, row in zip(places["bucket"].to_list(), places["row"], strict=True)

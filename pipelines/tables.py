@@ -47,6 +47,11 @@ class Table:
         """Columns of the total order."""
         return list(self.order or self.key)
 
+    @property
+    def user_axis(self) -> str:
+        """Column that names the user a row belongs to (`user_id`, or `wallet` as 20 bytes); empty where none does."""
+        return next((name for name in ("user_id", "wallet") if name in self.columns), "")
+
     def empty(self) -> pl.DataFrame:
         """A frame with the columns of the table and no rows."""
         return pl.DataFrame(schema=self.schema)

@@ -9,7 +9,7 @@ from pathlib import Path
 from pipelines.hashing import digest
 
 PACKAGE = "pipelines"
-VERSIONED_APART = frozenset({"pipelines.schema", "pipelines.commerce.settings"})
+VERSIONED_APART = frozenset({"pipelines.schema", "pipelines.commerce.settings", "pipelines.onchain.settings"})
 """Modules whose values enter a fingerprint themselves: the schema's version, the thresholds in force."""
 
 

@@ -4,15 +4,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from pipelines.commerce.settings import CommerceSettings
+from pydantic import BaseModel
+
 from pipelines.hashing import digest_json
+from pipelines.tracks import TRACKS, release_source, track_of
 from resources.drops import Drop, current
 from resources.store import Store
 
 
 @dataclass(frozen=True)
 class ReleaseSpec:
-    """A track, a source with its mapping, the drops and the settings.
+    """A track, a source with its mapping, the drops and the settings (the model of the track).
 
     `key` names the release's partitions while it is built; the frozen release is named
     by its content hash, which several keys may share (a re-sent drop changes the list of
@@ -22,7 +24,7 @@ class ReleaseSpec:
     track: str
     source: str
     drops: tuple[str, ...]
-    settings: CommerceSettings
+    settings: Any
     mapping: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -35,16 +37,20 @@ class ReleaseSpec:
         return {**asdict(self), "drops": list(self.drops), "settings": self.settings.model_dump()}
 
 
-def release_of(drops: Sequence[Drop], settings: CommerceSettings, track: str = "commerce") -> ReleaseSpec:
+def release_of(drops: Sequence[Drop], settings: BaseModel) -> ReleaseSpec:
     """The specification of a release over `drops`, superseded ones left out.
 
-    Raises `ValueError` when there is no drop, or drops of several sources or mappings.
+    Raises `ValueError` when there is no drop, drops of sources that make no release
+    together, of several mappings, or settings of another track.
     """
     kept = current(drops)
-    kinds = {(drop.source, digest_json(dict(drop.mapping))) for drop in kept}
-    if len(kinds) != 1:
-        raise ValueError(f"a release is made of drops of one source and mapping, not of {len(kinds)}")
-    return ReleaseSpec(track, kept[0].source, tuple(drop.id for drop in kept), settings, kept[0].mapping)
+    source = release_source(drop.source for drop in kept)
+    if len(mappings := {digest_json(dict(drop.mapping)) for drop in kept}) != 1:
+        raise ValueError(f"a release is made of drops of one source and mapping, not of {len(mappings)}")
+    track = track_of(kept[0].source)
+    if not isinstance(settings, track.settings):
+        raise ValueError(f"a release of {track.name} has {track.settings.__name__}, not {type(settings).__name__}")
+    return ReleaseSpec(track.name, source, tuple(drop.id for drop in kept), settings, kept[0].mapping)
 
 
 def save_release(store: Store, spec: ReleaseSpec) -> str:
@@ -56,6 +62,5 @@ def save_release(store: Store, spec: ReleaseSpec) -> str:
 def load_release(store: Store, key: str) -> ReleaseSpec:
     """The specification of a key; raises `NotPublished` when there is none."""
     raw = store.read_json(f"specs/release/{key}.json")
-    return ReleaseSpec(
-        raw["track"], raw["source"], tuple(raw["drops"]), CommerceSettings(**raw["settings"]), raw["mapping"]
-    )
+    settings = TRACKS[raw["track"]].settings(**raw["settings"])
+    return ReleaseSpec(raw["track"], raw["source"], tuple(raw["drops"]), settings, raw["mapping"])

@@ -5,12 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
+from pydantic import BaseModel
 
+from assets.automation import READING, STAGES
 from assets.inputs import mapping_of
 from assets.launching import name_release
 from pipelines.commerce.drop_files import tell_apart
 from pipelines.commerce.reading import SourceError
-from pipelines.commerce.settings import CommerceSettings
+from pipelines.tracks import track_of
 from resources.drops import Drop, expand
 from resources.home import Home
 from resources.release_spec import ReleaseSpec, release_of
@@ -59,7 +61,7 @@ def build_release(
     instance: dg.DagsterInstance,
     home: Home,
     drops: Sequence[Drop],
-    settings: CommerceSettings,
+    settings: BaseModel,
     progress: Progress,
     skip_unreadable: bool = False,
 ) -> tuple[ReleaseSpec, dict[str, str]]:
@@ -72,7 +74,7 @@ def build_release(
         progress(f"read {Path(drop.files[0].path).name}")
         instance.add_dynamic_partitions("drop", [drop.id])
         try:
-            run_job(instance, "ingest", {"drop": drop.id})
+            run_job(instance, READING[track_of(drop.source).name], {"drop": drop.id})
         except RunFailed as error:
             if not skip_unreadable:
                 raise
@@ -82,17 +84,12 @@ def build_release(
     spec = release_of([drop for drop in drops if drop.id not in unreadable], settings)
     bytes_in = sum(file.bytes for drop in drops for file in drop.files)
     with workers(instance, home.folder, workers_for(bytes_in >= WORTH_BYTES)) as crew:
-        freeze(crew, home, name_release(instance, home, spec), progress)
+        freeze(crew, home, spec.track, name_release(instance, home, spec), progress)
     return spec, unreadable
 
 
-def freeze(crew: Workers, home: Home, key: str, progress: Progress) -> None:
-    """Run every step of a release, shard by shard; what is published already is reused."""
-    for job, sharded, what in (
-        ("trajectories", True, "visits, batches, transitions"),
-        ("relations", False, "taxonomy, domains"),
-        ("labels", True, "labels, pools"),
-        ("freeze", False, "funnel, manifest"),
-    ):
+def freeze(crew: Workers, home: Home, track: str, key: str, progress: Progress) -> None:
+    """Run every step of a release of a track, shard by shard; what is published already is reused."""
+    for job, sharded, what in STAGES[track]:
         axes = [{"release": key, "shard": shard} for shard in home.shards] if sharded else [{"release": key}]
         crew.run([Work(job, one, f"{what} {one.get('shard', '')}".strip()) for one in axes], progress)

@@ -1,18 +1,18 @@
 """What every row of a table must keep, beyond what its suite can say: native Polars checks.
 
 An invariant takes the frames it needs by table name (the table itself and
-companions, whole or of the same shard) and the settings. A check whose companion
+companions, whole or of the same shard) and the settings of its track. A check whose companion
 was not given is reported as not checked (`info`), never passed over.
 """
 
 from collections.abc import Callable
+from typing import Any
 
-from expectations.invariants import asked, boards, catalogue, labels, logs, readings, trajectories
+from expectations.invariants import asked, boards, calls, catalogue, labels, logs, readings, trajectories
 from expectations.invariants.rules import Frames
-from pipelines.commerce.settings import CommerceSettings
 from pipelines.findings import Finding
 
-Invariant = Callable[[Frames, CommerceSettings], list[Finding]]
+Invariant = Callable[[Frames, Any], list[Finding]]
 
 INVARIANTS: dict[str, Invariant] = {
     "events": logs.events,
@@ -30,7 +30,10 @@ INVARIANTS: dict[str, Invariant] = {
     "pool_gold": asked.pool_gold,
     "pool_counts": asked.pool_counts,
     "readouts": readings.readouts,
+    "builds": calls.builds,
     "readings": readings.readings,
+    "model_calls": calls.model_calls,
+    "costs": calls.costs,
     "units": readings.units,
     "leaderboard": boards.leaderboard,
     "differences": boards.differences,

@@ -1,0 +1,28 @@
+"""Work on the pieces of a stream in several threads, answers in the order of the pieces."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def beside(work: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
+    """`map(work, items)`, with `threads` pieces at work while the next is read; at most `threads` answers wait.
+
+    What `items` or `work` raises is raised at its place in the order.
+    """
+    waiting: deque[Future[Result]] = deque()
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            for item in items:
+                waiting.append(pool.submit(work, item))
+                if len(waiting) > threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
