@@ -13,6 +13,7 @@ import polars as pl
 from pipelines.commerce.reading import RAW_LIMIT
 from pipelines.onchain import conditions, position_changes, trades, words
 from pipelines.onchain.abi import EVENTS, TAILS, Event, Word, layout
+from pipelines.onchain.buffers import sizes
 from pipelines.onchain.building import Builder, any_of
 from pipelines.onchain.logs_raw import LINE
 
@@ -102,8 +103,9 @@ def decode(logs: pl.DataFrame, pools: Collection[bytes] = ()) -> Decoded:
 def by_event(logs: pl.DataFrame) -> Iterator[tuple[Event | None, pl.DataFrame]]:
     """Logs by the event that their topic 0 names; None where it names none."""
     codes = words.find(logs["topic0"], [event.topic0 for event in EVENTS])
-    for code in _distinct(codes):
-        rows = logs if (codes == code).all() else logs.filter(pl.Series(codes == code))
+    distinct = _distinct(codes)
+    for code in distinct:
+        rows = logs if len(distinct) == 1 else logs.filter(pl.Series(codes == code))
         yield None if code < 0 else EVENTS[code], rows
 
 
@@ -128,9 +130,10 @@ def read_event(event: Event, rows: pl.DataFrame) -> Iterator[tuple[pl.DataFrame 
     """Arguments of the logs of one event, one frame a length of its lists, with that length; and what is refused."""
     rows, bad = _with_topics(event, rows)
     yield None, 0, bad
-    sizes = words.sizes(rows["data"])
-    for n_bytes in _distinct(sizes):
-        part = rows if (sizes == n_bytes).all() else rows.filter(pl.Series(sizes == n_bytes))
+    lengths = sizes(rows["data"])
+    distinct = _distinct(lengths)
+    for n_bytes in distinct:
+        part = rows if len(distinct) == 1 else rows.filter(pl.Series(lengths == n_bytes))
         words_ = layout(event, n_bytes // 32) if n_bytes % 32 == 0 else None
         if words_ is None:
             fault = f"data has {n_bytes} bytes, not {_expected(event)}"

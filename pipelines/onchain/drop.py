@@ -1,17 +1,19 @@
 """The files of one drop → tables of events, rejects and counts: where every row of every file went."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import polars as pl
 
 from pipelines.onchain import twins, words
 from pipelines.onchain.abi import BY_NAME, EVENTS
-from pipelines.onchain.building import any_of
+from pipelines.onchain.beside import beside
 from pipelines.onchain.decode import POOL_EVENTS, decode
-from pipelines.onchain.logs import LogChunk, read_logs
-from pipelines.onchain.logs_raw import LINE
+from pipelines.onchain.logs import LogChunk, read_raw, typed
+from pipelines.onchain.logs_raw import LINE, RawChunk
+from pipelines.onchain.packing import packed
 from pipelines.onchain.tables import ONCHAIN_TABLES
 
 DECODED = (
@@ -26,7 +28,11 @@ DECODED = (
     "fpmm_pools",
 )
 """Tables that come straight from logs."""
-_POOL_TOPICS = frozenset(BY_NAME[name].topic0 for name in POOL_EVENTS)
+THREADS = 2
+"""Chunks that are decoded at once: reading is the other half of the work, and each holds about 100 MB."""
+_POOL_TOPICS = [BY_NAME[name].topic0 for name in POOL_EVENTS]
+Tables = dict[str, pl.DataFrame]
+Finish = Callable[[Tables], Tables]
 
 
 @dataclass(frozen=True)
@@ -42,35 +48,49 @@ def decode_pieces(paths: Sequence[Path], pools: Collection[bytes] = ()) -> Itera
     """Decode a drop piece by piece, in bounded memory; rows come in no promised order.
 
     The ids of a piece are cut out of its logs and keep them in memory: write a piece
-    away, or take `words.packed` of what is kept.
+    away, or take `packing.packed` of what is kept.
 
     `pools` are pools known from elsewhere, beside those whose creation is in the drop.
     Raises `commerce.reading.SourceError` for a file that cannot be read, and
     `AssertionError` when a row would be lost or counted twice.
     """
+    yield from _pieces(paths, pools, lambda tables: tables)
+
+
+def _pieces(
+    paths: Sequence[Path],
+    pools: Collection[bytes],
+    finish: Finish,
+) -> Iterator[Piece]:
     paths = sorted(paths)
     judged = twins.verdicts(paths)
     known = set(pools)
     waiting: list[tuple[str, pl.DataFrame]] = []
     for number, path in enumerate(paths):
         verdict = judged.filter(pl.col(twins.FILE) == number).select(LINE, "verdict")
-        for chunk in read_logs(path):
-            kept, piece = _judged(path.name, chunk, verdict)
-            of_pools = kept.filter(any_of("topic0", _POOL_TOPICS))
+        work = partial(_read_piece, path.name, verdict, finish)
+        for piece, of_pools in beside(work, read_raw(path), THREADS):
             if of_pools.height:
-                # A pool may be created in a later file than its first trade.
                 waiting.append((path.name, of_pools))
-                kept = kept.filter(~any_of("topic0", _POOL_TOPICS))
-            decoded = _decoded(path.name, kept, ())
-            if "fpmm_pools" in decoded.tables:
-                known |= set(decoded.tables["fpmm_pools"]["pool"])
-            counts = pl.concat([piece.counts, decoded.counts])
-            assert counts["rows"].sum() + of_pools.height == chunk.n_rows, (
-                f"{path.name}: a row was lost or counted twice"
-            )
-            yield Piece(decoded.tables, pl.concat([piece.rejects, decoded.rejects]), counts)
+            if "fpmm_pools" in piece.tables:
+                known |= set(piece.tables["fpmm_pools"]["pool"])
+            yield piece
     for name, rows in waiting:
-        yield _decoded(name, rows, known)
+        yield _decoded(name, rows, known, finish)
+
+
+def _read_piece(name: str, verdict: pl.DataFrame, finish: Finish, raw: RawChunk) -> tuple[Piece, pl.DataFrame]:
+    """One chunk decoded, and its logs of pools: a pool may be created in a later file than its first trade."""
+    chunk = typed(raw)
+    kept, piece = _judged(name, chunk, verdict)
+    of_pools = kept.clear()
+    is_pool = words.find(kept["topic0"], _POOL_TOPICS) >= 0
+    if is_pool.any():
+        of_pools, kept = kept.filter(pl.Series(is_pool)), kept.filter(pl.Series(~is_pool))
+    decoded = _decoded(name, kept, (), finish)
+    counts = pl.concat([piece.counts, decoded.counts])
+    assert counts["rows"].sum() + of_pools.height == chunk.n_rows, f"{name}: a row was lost or counted twice"
+    return Piece(decoded.tables, pl.concat([piece.rejects, decoded.rejects]), counts), of_pools
 
 
 def decode_drop(paths: Sequence[Path], pools: Collection[bytes] = ()) -> Piece:
@@ -78,10 +98,7 @@ def decode_drop(paths: Sequence[Path], pools: Collection[bytes] = ()) -> Piece:
 
     Raises as `decode_pieces`.
     """
-    pieces = [
-        Piece({name: words.packed(table) for name, table in piece.tables.items()}, piece.rejects, piece.counts)
-        for piece in decode_pieces(paths, pools)
-    ]
+    pieces = list(_pieces(paths, pools, lambda tables: {name: packed(table) for name, table in tables.items()}))
     tables = {
         name: pl.concat(
             [ONCHAIN_TABLES[name].empty(), *(piece.tables[name] for piece in pieces if name in piece.tables)]
@@ -121,11 +138,11 @@ def _judged(name: str, chunk: LogChunk, verdict: pl.DataFrame) -> tuple[pl.DataF
     return rows, Piece({}, pl.concat(rejects), pl.concat(counts))
 
 
-def _decoded(name: str, rows: pl.DataFrame, pools: Collection[bytes]) -> Piece:
+def _decoded(name: str, rows: pl.DataFrame, pools: Collection[bytes], finish: Finish) -> Piece:
     decoded = decode(rows, pools)
     counts = decoded.counts.with_columns(pl.lit(name).alias("file"))
     return Piece(
-        {table: frame.drop(LINE) for table, frame in decoded.tables.items()},
+        finish({table: frame.drop(LINE) for table, frame in decoded.tables.items()}),
         _rejects(name, decoded.refused),
         counts.select(ONCHAIN_TABLES["log_counts"].schema.names()),
     )

@@ -14,7 +14,8 @@ import polars as pl
 
 from pipelines.commerce import reading
 from pipelines.commerce.reading import RAW_LIMIT
-from pipelines.onchain import logs_json, logs_parquet, words
+from pipelines.onchain import hexes, logs_json, logs_parquet
+from pipelines.onchain.buffers import sizes
 from pipelines.onchain.logs_raw import LINE, NUMBERS, REFUSED, RawChunk
 from pipelines.onchain.tables import ONCHAIN_TABLES
 
@@ -43,9 +44,15 @@ def read_logs(path: Path) -> Iterator[LogChunk]:
 
     Raises `commerce.reading.SourceError` when the file is in no known form, is cut off or damaged.
     """
-    raw = logs_parquet.read(path) if reading.kind(path) == "parquet" else logs_json.read(path)
-    for chunk in raw:
-        yield _typed(chunk)
+    return map(typed, read_raw(path))
+
+
+def read_raw(path: Path) -> Iterator[RawChunk]:
+    """Chunks as they stand in the file, for `typed`, which needs no order and may run beside the reading.
+
+    Raises as `read_logs`.
+    """
+    return logs_parquet.read(path) if reading.kind(path) == "parquet" else logs_json.read(path)
 
 
 def read_places(path: Path) -> Iterator[pl.DataFrame]:
@@ -66,52 +73,60 @@ def places(rows: pl.DataFrame) -> pl.Series:
     return rows.select((pl.col("block_number").cast(pl.Int64) * 2**23 + pl.col("log_index")).alias("place")).to_series()
 
 
-def _typed(chunk: RawChunk) -> LogChunk:
+def typed(chunk: RawChunk) -> LogChunk:
     """Hex to bytes, numbers to integers; rows where that fails are set aside."""
     frame = chunk.rows
     reasons: list[tuple[np.ndarray, str]] = []
-    columns: list[pl.Series] = []
+    columns: dict[str, pl.Series] = {}
     for name in (*_LENGTHS, "data"):
-        values = frame[name]
-        if values.dtype == pl.Null:
-            values = values.cast(pl.Binary)
-        if values.dtype == pl.String:
-            values, failed = words.unhex(values)
-            if failed.any():
-                reasons.append((failed == words.ODD, f"{name} has an odd number of hex digits"))
-                reasons.append((failed == words.NOT_HEX, f"{name} is not hex"))
-        if name in _LENGTHS and values.null_count() < len(values):
-            wrong = words.sizes(values) != _LENGTHS[name]
-            if values.null_count():
-                wrong &= values.is_not_null().to_numpy()
-            if wrong.any():
-                reasons.append((wrong, f"{name} is not {_LENGTHS[name]} bytes"))
-        columns.append(values)
+        columns[name] = _bytes(frame[name], reasons)
     for name in NUMBERS:
         given = frame[name]
         values = _integers(given)
-        bad = ((values.is_null() & given.is_not_null()) | (values < 0) | (values >= _LIMIT[name])).fill_null(False)
-        if bad.any():
+        if values.null_count() > given.null_count() or _outside(values, _LIMIT[name]):
+            bad = ((values.is_null() & given.is_not_null()) | (values < 0) | (values >= _LIMIT[name])).fill_null(False)
             reasons.append((bad.to_numpy(), f"{name} is no number in its range"))
             values = values.set(bad, None)
-        columns.append(values)
-    removed, bad = _flags(frame["removed"])
+        columns[name] = values
+    columns["time"] = columns["time"] * 1_000_000
+    columns["removed"], bad = _flags(frame["removed"])
     if bad.any():
         reasons.append((bad.to_numpy(), "removed is neither true nor false"))
-    typed = pl.DataFrame([*columns, removed, frame[LINE]]).with_columns(
-        (pl.col("time") * 1_000_000).cast(pl.Datetime("us", "UTC"))
-    )
     schema = ONCHAIN_TABLES["logs"].schema
-    typed = typed.select(*(pl.col(name).cast(dtype) for name, dtype in schema.items()), LINE)
+    rows = pl.DataFrame([*(columns[name].cast(dtype) for name, dtype in schema.items()), frame[LINE]])
     for name in _NEEDED:
-        if typed[name].null_count():
+        if rows[name].null_count():
             missing = frame[name].is_null().to_numpy()
             reasons.append((missing, f"{name} is missing"))
     if chunk.reasons is not None:
         reasons.insert(0, (chunk.reasons.is_not_null().to_numpy(), ""))
     if not reasons:
-        return LogChunk(typed, chunk.refused.match_to_schema(REFUSED), chunk.n_rows)
-    return _set_aside(chunk, typed, reasons)
+        return LogChunk(rows, chunk.refused.match_to_schema(REFUSED), chunk.n_rows)
+    return _set_aside(chunk, rows, reasons)
+
+
+def _bytes(values: pl.Series, reasons: list[tuple[np.ndarray, str]]) -> pl.Series:
+    """Bytes of a column of bytes or hex; what is wrong with a value goes to `reasons`."""
+    name = values.name
+    if values.dtype == pl.Null:
+        return values.cast(pl.Binary)
+    if values.dtype == pl.String:
+        values, failed = hexes.unhex(values)
+        if failed.any():
+            reasons.append((failed == hexes.ODD, f"{name} has an odd number of hex digits"))
+            reasons.append((failed == hexes.NOT_HEX, f"{name} is not hex"))
+    if name in _LENGTHS and values.null_count() < len(values):
+        wrong = sizes(values) != _LENGTHS[name]
+        if values.null_count():
+            wrong &= values.is_not_null().to_numpy()
+        if wrong.any():
+            reasons.append((wrong, f"{name} is not {_LENGTHS[name]} bytes"))
+    return values
+
+
+def _outside(values: pl.Series, limit: int) -> bool:
+    least, most = values.min(), values.max()
+    return isinstance(least, int) and isinstance(most, int) and (least < 0 or most >= limit)
 
 
 def _set_aside(chunk: RawChunk, typed: pl.DataFrame, reasons: list[tuple[np.ndarray, str]]) -> LogChunk:

@@ -17,8 +17,8 @@ from pipelines.onchain import logs_json, logs_parquet
 from pipelines.onchain.abi import BY_NAME
 from pipelines.onchain.contracts import USDC_E
 from pipelines.onchain.drop import decode_drop
+from pipelines.onchain.hexes import NOT_HEX, ODD, unhex
 from pipelines.onchain.logs import read_logs
-from pipelines.onchain.words import NOT_HEX, ODD, unhex
 
 
 def some_logs() -> list[dict]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.onchain import words
+from pipelines.onchain import buffers, packing, words
 from pipelines.onchain.abi import Word
 
 BYTES = st.none() | st.binary(max_size=40) | st.binary(min_size=10, max_size=14)
@@ -17,14 +17,14 @@ BYTES = st.none() | st.binary(max_size=40) | st.binary(min_size=10, max_size=14)
 def test_packed_columns_hold_the_same_bytes(values, start):
     column = pl.concat([pl.Series("x", values, pl.Binary), pl.Series("x", [b"tail" * 5], pl.Binary)], rechunk=False)
     frame = pl.DataFrame({"x": column, "n": range(len(column))})[start:]
-    assert words.packed(frame).equals(frame)
-    assert words.packed(frame.clear()).equals(frame.clear())
+    assert packing.packed(frame).equals(frame)
+    assert packing.packed(frame.clear()).equals(frame.clear())
 
 
 def test_packed_columns_let_go_of_what_they_were_cut_from():
     logs = pl.Series("data", [bytes(1000) for _ in range(500)], pl.Binary)
     frame = pl.DataFrame({"id": logs.bin.slice(32, 32)})
-    held = words.column(words.packed(frame)["id"]).owner
+    held = buffers.column(packing.packed(frame)["id"]).owner
     assert sum(buffer.size for buffer in held.buffers()[2:]) == 500 * 32
 
 
