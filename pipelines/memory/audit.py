@@ -13,7 +13,8 @@ from pydantic import BaseModel
 
 from pipelines.hashing import key64
 from pipelines.memory.contract import MethodSpec, Tokens
-from pipelines.memory.replay import replay
+from pipelines.memory.contract_model import PARROTS
+from pipelines.memory.replay import Served, replay
 from pipelines.memory.timeline import histories
 from pipelines.schema import TABLES
 
@@ -33,19 +34,22 @@ def future_sensitivity(
     *,
     users: Iterable[str] | None = None,
     seed: int = 0,
+    served: Served = PARROTS,
 ) -> pl.DataFrame:
     """Readouts at or before the drawn t that differ between the real and the perturbed future (`VIOLATIONS`).
 
     Zero rows mean that no future reached the memory. Arguments as for `replay`; the tables as in `pipelines.schema`.
-    The shuffled control draws from the real streams in both worlds. Raises what the method raises.
+    The shuffled control draws from the real streams in both worlds. A method that asks a model is given one that
+    repeats the words of its prompts (`pipelines.memory.contract_model`): no call is spent on an audit, and what
+    reaches a prompt shows. Raises what the method raises.
     """
     real = histories(visits, batches, transitions, taxonomy)
     chosen = sorted(real.users if users is None else users)
     cuts = {user: key64(user, f"future:{seed}") % len(real.outcomes[user]) for user in chosen}
     last = {user: sorted(real.outcomes[user])[place] for user, place in cuts.items()}
     other = histories(*perturbed(visits, batches, transitions, taxonomy, last, seed), taxonomy)
-    before = replay(spec, config, real, budget, tokens, users=chosen, donors=real, seed=seed)
-    after = replay(spec, config, other, budget, tokens, users=chosen, donors=real, seed=seed)
+    before = replay(spec, config, real, budget, tokens, users=chosen, donors=real, seed=seed, served=served)
+    after = replay(spec, config, other, budget, tokens, users=chosen, donors=real, seed=seed, served=served)
     until = pl.DataFrame(
         {"user_id": list(last), "t": list(last.values())}, schema={"user_id": pl.String, "t": pl.Int32}
     )

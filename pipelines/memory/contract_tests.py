@@ -16,7 +16,9 @@ import polars as pl
 from pydantic import BaseModel
 
 from pipelines.memory.contract import Batch, Method, MethodSpec, OutOfOrder, Readout, Retriever, SnapshotError, Tokens
+from pipelines.memory.contract_model import PARROTS
 from pipelines.memory.contract_worlds import HOSTILE, batch_of, no_network, shifted_clock, stream
+from pipelines.memory.replay import Served, opened
 
 BUDGETS = (0, 1, 7, 60, 500, 4_000)
 _AMPLE = 1_000_000
@@ -30,12 +32,11 @@ class Subject:
     spec: MethodSpec
     config: BaseModel
     tokens: Tokens
+    served: Served
 
     def fresh(self, user: str) -> Method:
         """A new, opened memory."""
-        memory = self.spec.factory(self.tokens)
-        memory.open(user, self.config, None, None)
-        return memory
+        return opened(self.spec, self.config, user, self.tokens, self.served)
 
     def fed(self, batches: list[Batch]) -> Method:
         """A memory that took in `batches`."""
@@ -55,12 +56,15 @@ class Subject:
         return memory.readout(_AMPLE), memory.state_hash()
 
 
-def check_method(spec: MethodSpec, tokens: Tokens, config: BaseModel | None = None) -> list[str]:
+def check_method(
+    spec: MethodSpec, tokens: Tokens, config: BaseModel | None = None, served: Served = PARROTS
+) -> list[str]:
     """Every rule that `spec` breaks, as `rule: what happened`, each once; empty when it keeps all.
 
-    `tokens` measures the readouts; `config` is the default configuration unless given.
+    `tokens` measures the readouts; `config` is the default configuration unless given. `served` has the models for a
+    method that needs one; they must give the same reply to the same request.
     """
-    subject = Subject(spec, config if config is not None else spec.config_model(), tokens)
+    subject = Subject(spec, config if config is not None else spec.config_model(), tokens, served)
     broken: list[str] = []
     for name, rule in RULES.items():
         try:
