@@ -18,33 +18,40 @@ def activity_groups(units: pl.DataFrame) -> pl.DataFrame:
     a quarter may be absent. `activity_fixed` groups are the paper's ≤ 3 and ≥ 16.
     """
     users = units.select("user_id", "n_batches").unique()
-    counts = (
-        users.group_by("n_batches")
-        .len()
-        .sort("n_batches")
-        .with_columns(
-            ((pl.col("len").cum_sum() * 2 - pl.col("len")) * QUANTILES // (2 * pl.col("len").sum())).alias("q")
-        )
-    )
-    spans = counts.group_by("q").agg(pl.min("n_batches").alias("low"), pl.max("n_batches").alias("high"))
-    quarters = (
-        users.join(counts.select("n_batches", "q"), on="n_batches")
-        .join(spans, on="q")
-        .select(
-            "user_id",
-            pl.lit("activity").alias("group_kind"),
-            pl.when(pl.col("low") == pl.col("high"))
-            .then(pl.format("{} batches", "low"))
-            .otherwise(pl.format("{}–{} batches", "low", "high"))
-            .alias("group"),
-            pl.col("q").cast(pl.Int32).alias("place"),
-        )
-    )
+    quartered = quarters(users, "n_batches", "batches").drop("n_batches")
     low = users.filter(pl.col("n_batches") <= LOW_ACTIVITY).select("user_id", *_fixed(f"≤ {LOW_ACTIVITY} batches", 0))
     high = users.filter(pl.col("n_batches") >= HIGH_ACTIVITY).select(
         "user_id", *_fixed(f"≥ {HIGH_ACTIVITY} batches", 1)
     )
-    return pl.concat([quarters, low, high]).sort("group_kind", "place", "user_id")
+    return pl.concat([quartered, low, high]).sort("group_kind", "place", "user_id")
+
+
+def quarters(users: pl.DataFrame, n: str, what: str) -> pl.DataFrame:
+    """Rows of users with their quarter by the count in column `n`: adds `group_kind` (activity), `group`, `place`.
+
+    All users of one count share the quarter of their middle rank; `what` is counted.
+    """
+    counts = (
+        users.group_by(n)
+        .len()
+        .sort(n)
+        .with_columns(
+            ((pl.col("len").cum_sum() * 2 - pl.col("len")) * QUANTILES // (2 * pl.col("len").sum()))
+            .cast(pl.Int32)
+            .alias("place")
+        )
+        .with_columns(pl.col(n).min().over("place").alias("low"), pl.col(n).max().over("place").alias("high"))
+    )
+    named = counts.select(
+        n,
+        pl.lit("activity").alias("group_kind"),
+        pl.when(pl.col("low") == pl.col("high"))
+        .then(pl.format("{} {}", "low", pl.lit(what)))
+        .otherwise(pl.format("{}–{} {}", "low", "high", pl.lit(what)))
+        .alias("group"),
+        "place",
+    )
+    return users.join(named, on=n)
 
 
 FIXED_GROUPS = pl.DataFrame(

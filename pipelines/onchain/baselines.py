@@ -1,7 +1,8 @@
 """Predictors without a model, in every table of results (design step 11).
 
 Each knows the wallet's own rows strictly before the target, and train rows of other
-wallets that lie in earlier blocks (a belief's row lies at its last event); nothing else.
+evaluation wallets that lie in earlier blocks (a belief's row lies at its last event);
+nothing else.
 Where a rule finds no row it falls back as its docstring says, and `basis` tells.
 """
 
@@ -10,13 +11,15 @@ import numpy.typing as npt
 import polars as pl
 
 from pipelines.onchain.beliefs import FLAT, labels
+from pipelines.onchain.board_tables import PREDICTION_TABLES
 from pipelines.onchain.medians import median_before, most_before, others_before
 from pipelines.onchain.ordering import Bools, Ints, codes, place, places, starts_of
 from pipelines.onchain.positions import PAIR
-from pipelines.onchain.tables import ONCHAIN_TABLES
 
 BELIEF_BASELINES = ("majority_side", "last_side")
 TRADE_BASELINES = ("last_direction", "wallet_median", "market_median")
+RULE = "rule"
+"""Reader of baselines: they answer by themselves."""
 Reals = npt.NDArray[np.float64]
 _TARGET = ["wallet", "event"]
 
@@ -188,16 +191,6 @@ def market_median(targets: pl.DataFrame, train: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def belief_baselines(targets: pl.DataFrame, own: pl.DataFrame, train: pl.DataFrame) -> pl.DataFrame:
-    """Table `predictions` of every belief baseline."""
-    return pl.concat([majority_side(targets, train), last_side(targets, own)])
-
-
-def trade_baselines(targets: pl.DataFrame, train: pl.DataFrame) -> pl.DataFrame:
-    """Table `predictions` of every trade baseline."""
-    return pl.concat([last_direction(targets), wallet_median(targets), market_median(targets, train)])
-
-
 _BASES = ("market", "all", "default")
 
 
@@ -249,7 +242,7 @@ def _trades(method: str, targets: pl.DataFrame, buys: Bools, amount: Ints, basis
 
 
 def _shaped(rows: pl.DataFrame) -> pl.DataFrame:
-    schema = ONCHAIN_TABLES["predictions"].schema
+    schema = PREDICTION_TABLES["predictions"].schema
     missing = [pl.lit(None, dtype).alias(name) for name, dtype in schema.items() if name not in rows.columns]
-    rows = rows.with_columns(missing).with_columns(status=pl.lit("ok"), interface=pl.lit("none"))
+    rows = rows.with_columns(missing).with_columns(status=pl.lit("ok"), reader=pl.lit(RULE))
     return rows.select(pl.col(name).cast(dtype) for name, dtype in schema.items()).sort("method", *_TARGET)

@@ -1,10 +1,13 @@
 """From targets to prompts, and from replies to predictions (design steps 10 and 11)."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 import polars as pl
 
+from pipelines.models import Model, Reply
+from pipelines.onchain.board_tables import PREDICTION_TABLES
 from pipelines.onchain.histories import TARGET, Interface, gather
 from pipelines.onchain.markets import TargetContext, target_context, unnamed_context
 from pipelines.onchain.profiles import profile
@@ -14,14 +17,12 @@ from pipelines.onchain.prompts import (
     TradeInput,
     belief_prompt,
     direct_history,
-    parse_belief,
-    parse_trade,
     profile_history,
     retrieval_history,
     trade_prompt,
 )
 from pipelines.onchain.settings import OnchainSettings
-from pipelines.onchain.tables import ONCHAIN_TABLES
+from pipelines.onchain.wording import read_belief, read_trade, request
 
 Key = tuple[bytes, int]
 """Wallet and event of a target."""
@@ -76,30 +77,49 @@ def prompts(
                 yield key, trade_prompt(context, row["outcome"], history, settings.show_outcome)
 
 
-def predictions(replies: Iterable[tuple[Key, BeliefInput | TradeInput, str | None]], method: str) -> pl.DataFrame:
-    """Table `predictions` from replies to prompts: `ok`, `invalid` where the form is broken, `failed` without a reply.
+def ask(model: Model, asked: Iterable[tuple[Key, BeliefInput | TradeInput]], method: str, reader: str) -> pl.DataFrame:
+    """Table `predictions` of a model that is asked every input, in chunks.
 
-    Decoding at temperature 0 is the caller's business; nothing of a broken reply is kept.
+    A reply that is not whole, or not in the form asked for, keeps its status and gives no answer; of its text
+    nothing is kept here. Raises `ModelStopped` as the model does: what was answered before is in its cache.
     """
-    rows: list[dict[str, Any]] = []
-    for (wallet, event), prompt, reply in replies:
-        belief = isinstance(prompt, BeliefInput)
-        row: dict[str, Any] = {
-            "layer": "belief" if belief else "trade",
-            "method": method,
-            "interface": prompt.history.interface,
-            "wallet": wallet,
-            "event": event,
-            "status": "failed" if reply is None else "ok",
-        }
-        if reply is not None:
-            answer = parse_belief(reply, prompt.context.outcomes) if belief else parse_trade(reply)
-            if answer is None:
-                row["status"] = "invalid"
-            else:
-                row |= dict(zip(("side", "confidence") if belief else ("direction", "amount"), answer, strict=True))
-        rows.append(row)
-    table = ONCHAIN_TABLES["predictions"]
-    return pl.DataFrame(
-        [{name: row.get(name) for name in table.schema} for row in rows], schema=table.schema, orient="row"
-    ).sort(table.sort_by)
+    table = PREDICTION_TABLES["predictions"]
+    frames = [table.empty()]
+    for chunk in _chunks(asked):
+        requests = [request(prompt, _unit(key, prompt)) for key, prompt in chunk]
+        replies = model.ask_all(requests)
+        rows = [_row(key, prompt, reply, method, reader) for (key, prompt), reply in zip(chunk, replies, strict=True)]
+        frames.append(pl.DataFrame(rows, schema=table.schema, orient="row"))
+    return pl.concat(frames).sort(table.sort_by)
+
+
+def _chunks(
+    asked: Iterable[tuple[Key, BeliefInput | TradeInput]],
+) -> Iterator[list[tuple[Key, BeliefInput | TradeInput]]]:
+    rest = iter(asked)
+    while chunk := list(islice(rest, _CHUNK)):
+        yield chunk
+
+
+def _unit(key: Key, prompt: BeliefInput | TradeInput) -> str:
+    return f"{_layer(prompt)}:{key[0].hex()}:{key[1]}"
+
+
+def _layer(prompt: BeliefInput | TradeInput) -> str:
+    return "belief" if isinstance(prompt, BeliefInput) else "trade"
+
+
+def _row(key: Key, prompt: BeliefInput | TradeInput, reply: Reply, method: str, reader: str) -> tuple[Any, ...]:
+    belief = isinstance(prompt, BeliefInput)
+    status, answer = read_belief(reply, prompt.context.outcomes) if belief else read_trade(reply)
+    row = {
+        "method": method,
+        "reader": reader,
+        "layer": _layer(prompt),
+        "wallet": key[0],
+        "event": key[1],
+        "status": status,
+        "call": reply.key or None,
+        **answer,
+    }
+    return tuple(row.get(name) for name in PREDICTION_TABLES["predictions"].columns)

@@ -1,24 +1,20 @@
 """The prompt interface: what a predictor is given, and what it must answer (design steps 10 and 11).
 
 Any reader can answer: `belief_prompt` and `trade_prompt` make the input of one target from
-gathered history, `parse_belief` and `parse_trade` read a reply. The inputs have no
+gathered history; module `wording` makes text of it and reads replies. The inputs have no
 field for a label, a price or a resolution of the target.
 """
 
-import json
-import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from pipelines.onchain.beliefs import FLAT
 from pipelines.onchain.markets import TargetContext
 from pipelines.onchain.profiles import Profile
 
 FLAT_NAME = "flat"
-_OBJECT = re.compile(r"\{[^{}]*\}", re.DOTALL)
 
 
 class _Frozen(BaseModel):
@@ -68,21 +64,27 @@ class TradeInput(_Frozen):
     history: History
 
 
-class BeliefAnswer(_Frozen):
+class _Answer(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+def _whole(value: Any) -> Any:
+    """JSON knows one kind of number: 1.0 is a whole one."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+class BeliefAnswer(_Answer):
     """Side by name of the outcome, or `flat`; confidence is the side's share of all that is held long."""
 
     side: str
     confidence: float = Field(ge=0, le=1, allow_inf_nan=False)
 
 
-class TradeAnswer(_Frozen):
+class TradeAnswer(_Answer):
     """Direction, and the amount in 10⁻⁶ share."""
 
     direction: Literal["BUY", "SELL"]
-    amount: int = Field(ge=0, lt=1 << 63)
-
-
-Answer = TypeVar("Answer", BeliefAnswer, TradeAnswer)
+    amount: Annotated[int, BeforeValidator(_whole)] = Field(ge=0, lt=1 << 63)
 
 
 def belief_prompt(context: TargetContext, history: History) -> BeliefInput:
@@ -111,37 +113,6 @@ def retrieval_history(rows: Iterable[Mapping[str, Any]]) -> History:
 def profile_history(profile: Profile | None) -> History:
     """History of interface `profile`; a target without a profile gets an empty one."""
     return History(interface="profile", profile=profile)
-
-
-def parse_belief(reply: str, outcomes: list[str]) -> tuple[int, float] | None:
-    """Side (outcome index, −1 for flat) and confidence from the last JSON object of a reply; None when invalid.
-
-    Names are compared without case and outer blanks; when an outcome is itself called flat, it is the outcome.
-    """
-    answer = _parsed(reply, BeliefAnswer)
-    if answer is None:
-        return None
-    names = [name.strip().casefold() for name in outcomes]
-    side = answer.side.strip().casefold()
-    if side in names:
-        return names.index(side), answer.confidence
-    return (FLAT, answer.confidence) if side == FLAT_NAME else None
-
-
-def parse_trade(reply: str) -> tuple[str, int] | None:
-    """Direction and amount from the last JSON object of a reply; None when invalid."""
-    answer = _parsed(reply, TradeAnswer)
-    return None if answer is None else (answer.direction, answer.amount)
-
-
-def _parsed(reply: str, model: type[Answer]) -> Answer | None:
-    found = _OBJECT.findall(reply)
-    if not found:
-        return None
-    try:
-        return model.model_validate(json.loads(found[-1]), strict=False)
-    except (ValueError, ValidationError):
-        return None
 
 
 def _past(row: Mapping[str, Any], contexts: Mapping[bytes, TargetContext] | None) -> PastTrade:

@@ -478,22 +478,4 @@ ONCHAIN_TABLES: dict[str, Table] = {
         key=("layer", "wallet", "event"),
         may_be_empty=_ANY_SHARD,
     ),
-    "predictions": Table(
-        "What a predictor answered to a target (design step 11).",
-        {
-            "layer": Column(LAYER, "belief | trade"),
-            "method": Column(pl.String, "predictor"),
-            "interface": Column(pl.String, "history it was shown: none | direct | profile | retrieval"),
-            "wallet": _WALLET,
-            "event": Column(pl.Int32, "number of the trade at the target's cut among the wallet's, from 0"),
-            "status": Column(pl.String, "ok | invalid (not in the form asked for) | failed (no reply)"),
-            "side": Column(pl.Int16, "belief: outcome index; −1 = flat", nullable=True),
-            "confidence": Column(pl.Float64, "belief: confidence, 0 … 1", nullable=True),
-            "direction": Column(DIRECTION, "trade: BUY | SELL", nullable=True),
-            "amount": Column(pl.Int64, "trade: amount", "10⁻⁶ share", nullable=True),
-            "basis": Column(pl.String, "rows a baseline used: market | all | default", nullable=True),
-        },
-        key=("layer", "method", "interface", "wallet", "event"),
-        may_be_empty=_ANY_SHARD,
-    ),
 }

@@ -5,6 +5,7 @@ from typing import Any
 
 import polars as pl
 
+from pipelines.onchain.board_tables import PREDICTION_TABLES
 from pipelines.onchain.tables import ONCHAIN_TABLES
 
 
@@ -42,7 +43,7 @@ def trades(*rows: dict[str, Any]) -> pl.DataFrame:
 
 
 def table(name: str, *rows: dict[str, Any]) -> pl.DataFrame:
-    schema = ONCHAIN_TABLES[name].schema
+    schema = (ONCHAIN_TABLES | PREDICTION_TABLES)[name].schema
     return pl.DataFrame([{key: row.get(key) for key in schema} for row in rows], schema=schema, orient="row")
 
 

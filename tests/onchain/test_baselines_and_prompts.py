@@ -10,8 +10,10 @@ from chain_worlds import at, in_order, trade, trades, wallet, world
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.onchain.baselines import belief_baselines, trade_baselines
+from pipelines.models import Reply
 from pipelines.onchain.beliefs import FLAT, belief_instances
+from pipelines.onchain.board_tables import PREDICTION_TABLES
+from pipelines.onchain.contenders import BASELINES
 from pipelines.onchain.histories import gather, histories
 from pipelines.onchain.markets import TargetContext
 from pipelines.onchain.positions import follow, positions
@@ -24,15 +26,16 @@ from pipelines.onchain.prompts import (
     TradeInput,
     belief_prompt,
     direct_history,
-    parse_belief,
-    parse_trade,
     profile_history,
     retrieval_history,
     trade_prompt,
 )
+from pipelines.onchain.rules import Known, known
+from pipelines.onchain.rules import answers as answers_of
 from pipelines.onchain.settings import OnchainSettings
-from pipelines.onchain.tables import COHORT, ONCHAIN_TABLES
+from pipelines.onchain.tables import COHORT
 from pipelines.onchain.trade_instances import trade_instances
+from pipelines.onchain.wording import read_belief, read_trade
 
 SETTINGS = OnchainSettings(history_events=3)
 YES_NO = TargetContext(question="Will it rain?", outcomes=["Yes", "No"])
@@ -51,13 +54,8 @@ def build(rows: list[dict[str, Any]], wallets: int = 6) -> tuple[pl.DataFrame, p
 
 def answers(rows: list[dict[str, Any]]) -> pl.DataFrame:
     followed, beliefs, instances = build(rows)
-    train = pl.col("split") == "train"
-    return pl.concat(
-        [
-            belief_baselines(beliefs, followed, beliefs.filter(train)),
-            trade_baselines(instances, instances.filter(train)),
-        ]
-    )
+    own = Known(instances, beliefs)
+    return pl.concat(answers_of(method, own, followed, own.train()) for method in BASELINES)
 
 
 def lower_median(values: list[int]) -> int:
@@ -144,8 +142,8 @@ def test_belief_baselines_equal_plain_python(seed: int, n: int) -> None:
 def test_the_answers_are_a_table_and_do_not_depend_on_row_order() -> None:
     rows = world(4, 90)
     found = answers(rows)
-    assert found.schema == ONCHAIN_TABLES["predictions"].schema
-    assert not found.select(ONCHAIN_TABLES["predictions"].key).is_duplicated().any()
+    assert found.schema == PREDICTION_TABLES["predictions"].schema
+    assert not found.select(PREDICTION_TABLES["predictions"].key).is_duplicated().any()
     assert answers(list(reversed(rows))).equals(found)
 
 
@@ -214,28 +212,60 @@ def test_histories_of_every_interface_fit_the_input() -> None:
     assert set(Profile.model_fields) >= {"trades", "markets", "median_amount"}
 
 
+def test_the_tables_that_any_method_may_read_hold_what_baselines_need() -> None:
+    rows = world(17, 200)
+    followed, beliefs, instances = build(rows)
+    nobody = followed[:0].with_columns(pl.lit(0, pl.Int32).alias("rank"))
+    found = known(histories(followed, instances, beliefs, nobody, SETTINGS), followed)
+    for got, gold, order in (
+        (found.trades, instances, ["wallet", "event"]),
+        (found.beliefs, beliefs, ["wallet", "cut_event"]),
+    ):
+        assert got.sort(order).equals(gold.select(got.columns).sort(order))
+        assert got.height >= 30
+    assert set(found.beliefs["side"]) >= {FLAT, 0, 1}
+    assert found.train().trades.height < found.trades.height
+    empty = known(histories(followed, instances[:0], beliefs[:0], nobody, SETTINGS), followed[:0])
+    assert all(answers_of(method, empty, followed[:0], found.train()).is_empty() for method in BASELINES)
+
+
+INVALID: tuple[str, dict[str, Any]] = ("invalid", {})
+
+
 @pytest.mark.parametrize(
     ("reply", "expected"),
     [
-        ('{"side": "Yes", "confidence": 0.7}', (0, 0.7)),
-        ('I think {"x": 1} … so:\n```json\n{"side": " no ", "confidence": 1}\n```', (1, 1.0)),
-        ('{"side": "FLAT", "confidence": 0}', (FLAT, 0.0)),
-        ('{"side": "Maybe", "confidence": 0.5}', None),
-        ('{"side": "Yes", "confidence": 1.01}', None),
-        ('{"side": "Yes", "confidence": NaN}', None),
-        ('{"side": "Yes"}', None),
-        ('{"side": "Yes", "confidence": 0.5, "why": "x"}', None),
-        ("Yes, 0.7", None),
-        ("", None),
-        ('{"side": "Yes", "confidence": 0.7', None),
+        ('{"side": "Yes", "confidence": 0.7}', ("ok", {"side": 0, "confidence": 0.7})),
+        ('\n```json\n{"side": " no ", "confidence": 1}\n```\n', ("ok", {"side": 1, "confidence": 1.0})),
+        ('{"side": "FLAT", "confidence": 0}', ("ok", {"side": FLAT, "confidence": 0.0})),
+        ('{"side": "Maybe", "confidence": 0.5}', INVALID),
+        ('{"side": "Yes", "confidence": 1.01}', INVALID),
+        ('{"side": "Yes", "confidence": NaN}', INVALID),
+        ('{"side": "Yes", "confidence": 1e999}', INVALID),
+        ('{"side": "Yes", "confidence": "0.7"}', INVALID),
+        ('{"side": "Yes", "confidence": true}', INVALID),
+        ('{"side": "Yes"}', INVALID),
+        ('{"side": "Yes", "side": "No", "confidence": 0.7}', INVALID),
+        ('{"side": "Yes", "confidence": 0.5, "why": "x"}', INVALID),
+        ('I think {"side": "Yes", "confidence": 0.7}', INVALID),
+        ("Yes, 0.7", INVALID),
+        ('{"side": "Yes", "confidence": 0.7', INVALID),
     ],
 )
-def test_replies_about_beliefs(reply: str, expected: tuple[int, float] | None) -> None:
-    assert parse_belief(reply, ["Yes", "No"]) == expected
+def test_replies_about_beliefs(reply: str, expected: tuple[str, dict[str, Any]]) -> None:
+    assert read_belief(Reply(reply, "ok"), ["Yes", "No"]) == expected
 
 
 def test_an_outcome_called_flat_is_the_outcome() -> None:
-    assert parse_belief('{"side": "flat", "confidence": 1}', ["Up", "Flat"]) == (1, 1.0)
+    found = read_belief(Reply('{"side": "flat", "confidence": 1}', "ok"), ["Up", "Flat"])
+    assert found == ("ok", {"side": 1, "confidence": 1.0})
+
+
+@pytest.mark.parametrize("status", ["empty", "truncated", "refused", "failed"])
+def test_a_reply_that_is_not_whole_keeps_its_status_and_is_not_read(status: Any) -> None:
+    whole = '{"direction": "BUY", "amount": 1}'
+    assert read_trade(Reply(whole, status)) == (status, {})
+    assert read_belief(Reply(whole, status), ["Yes", "No"]) == (status, {})
 
 
 @pytest.mark.parametrize(
@@ -247,9 +277,13 @@ def test_an_outcome_called_flat_is_the_outcome() -> None:
         ('{"direction": "buy", "amount": 1}', None),
         ('{"direction": "BUY", "amount": -1}', None),
         ('{"direction": "BUY", "amount": 1.5}', None),
+        ('{"direction": "BUY", "amount": true}', None),
+        ('{"direction": "BUY", "amount": "1"}', None),
+        ('{"direction": "BUY", "amount": 1e999}', None),
         ('{"direction": "BUY", "amount": 9223372036854775807}', ("BUY", 2**63 - 1)),
         ('{"direction": "BUY", "amount": 9223372036854775808}', None),
     ],
 )
 def test_replies_about_trades(reply: str, expected: tuple[str, int] | None) -> None:
-    assert parse_trade(reply) == expected
+    values = {} if expected is None else dict(zip(("direction", "amount"), expected, strict=True))
+    assert read_trade(Reply(reply, "ok")) == ("invalid" if expected is None else "ok", values)

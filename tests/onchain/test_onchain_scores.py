@@ -1,20 +1,13 @@
-"""Scores by hand: both readings of invalid replies, medians, wallets as clusters, and errors."""
+"""Predictions held against labels, by hand: every status, both layers, and what is refused."""
 
-from collections.abc import Iterable
-from statistics import median
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 from chain_worlds import market, table, wallet
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from pipelines.evaluation import intervals
-from pipelines.onchain.scores import SCORES, scores, units
-
-FEW = 50
+from pipelines.onchain.board_tables import PREDICTION_TABLES
+from pipelines.onchain.scores import BadPredictions, units
 
 
 def beliefs(*rows: tuple[int, int, float]) -> pl.DataFrame:
@@ -22,147 +15,93 @@ def beliefs(*rows: tuple[int, int, float]) -> pl.DataFrame:
     return table(
         "belief_instances",
         *(
-            {
-                "wallet": wallet(u),
-                "condition_id": market(i),
-                "split": "test",
-                "cut_event": i,
-                "side": side,
-                "confidence": c,
-            }
+            {"wallet": wallet(u), "condition_id": market(i), "split": "test", "cut_event": i,
+             "side": side, "confidence": c}
             for i, (u, side, c) in enumerate(rows)
         ),
-    )
+    )  # fmt: skip
 
 
 def trade_targets(*rows: tuple[int, str, int]) -> pl.DataFrame:
     return table(
         "trade_instances",
         *(
-            {"wallet": wallet(u), "condition_id": market(0), "split": "test", "event": i, "direction": d, "amount": a}
+            {"wallet": wallet(u), "condition_id": market(0), "split": "test", "event": i, "direction": d, "amount": a,
+             "action": "accumulate" if d == "BUY" else "close"}
             for i, (u, d, a) in enumerate(rows)
         ),
+    )  # fmt: skip
+
+
+def answer(layer: str, u: int, event: int, status: str = "ok", **more: Any) -> dict[str, Any]:
+    return {"method": "m", "reader": "r", "layer": layer, "wallet": wallet(u), "event": event, "status": status, **more}
+
+
+def held(targets: pl.DataFrame, layer: Any, *answers: dict[str, Any]) -> pl.DataFrame:
+    return units(targets, table("predictions", *answers), layer, method="m", reader="r")
+
+
+COLUMNS = ["status", "correct", "error", "error_all"]
+
+
+def test_beliefs_by_hand() -> None:
+    targets = beliefs((0, 0, 1.0), (0, 1, 0.5), (0, -1, 0.0), (1, 0, 0.75), (1, 0, 1.0), (1, 1, 0.25))
+    found = held(
+        targets,
+        "belief",
+        answer("belief", 0, 0, side=0, confidence=0.75),
+        answer("belief", 0, 1, side=0, confidence=1.0),
+        answer("belief", 0, 2, side=-1, confidence=0.25),
+        answer("belief", 1, 3, "invalid"),
+        answer("belief", 1, 5, side=1, confidence=1.5),
+        answer("trade", 0, 0, direction="BUY", amount=1),
     )
-
-
-def answer(u: int, event: int, status: str = "ok", **more: Any) -> dict[str, Any]:
-    layer = "trade" if more.keys() & {"direction", "amount"} or more.pop("trade", False) else "belief"
-    base = {"layer": layer, "method": "m", "interface": "none", "wallet": wallet(u), "event": event}
-    return {**base, "status": status, **more}
-
-
-def pooled(parts: Iterable[list[float]]) -> list[float]:
-    return [value for part in parts for value in part]
-
-
-def of(board: pl.DataFrame, metric: str, reading: str) -> dict[str, Any]:
-    return board.filter((pl.col("metric") == metric) & (pl.col("reading") == reading)).row(0, named=True)
-
-
-def test_beliefs_by_hand_with_invalid_failed_and_missing_replies() -> None:
-    targets = beliefs((0, 0, 1.0), (0, 1, 0.5), (0, -1, 0.0), (1, 0, 0.75), (1, 0, 1.0))
-    given_ = table(
-        "predictions",
-        answer(0, 0, side=0, confidence=0.75),
-        answer(0, 1, side=0, confidence=1.0),
-        answer(0, 2, side=-1, confidence=0.25),
-        answer(1, 3, "invalid"),
-    )
-    board = scores(units(targets, given_, "belief"), seed=1, resamples=FEW)
-    valid, everything = of(board, "accuracy", "valid"), of(board, "accuracy", "all")
-    assert (valid["value"], valid["by_wallet"], valid["n_units"], valid["n_wallets"]) == (
-        round(2 / 3, 9),
-        round(2 / 3, 9),
-        3,
-        1,
-    )
-    assert (valid["n_ok"], valid["n_invalid"], valid["n_failed"], valid["n_missing"]) == (3, 1, 0, 1)
-    assert valid["low"] is None
-    assert (everything["value"], everything["by_wallet"], everything["n_units"]) == (0.4, round(1 / 3, 9), 5)
-    assert of(board, "mae", "valid")["value"] == round(1.0 / 3, 9)
-    assert of(board, "mae", "all")["value"] == (1.0 + 2) / 5
-    assert board.filter(pl.col("metric") == "medae").is_empty()
-    assert board.schema == pl.Schema(SCORES)
+    assert found.select(COLUMNS).rows() == [
+        ("ok", True, 0.25, 0.25),
+        ("ok", False, 0.5, 0.5),
+        ("ok", True, 0.25, 0.25),
+        ("invalid", None, None, 1.0),
+        ("missing", None, None, 1.0),
+        ("invalid", None, None, 1.0),
+    ]
+    assert found["event"].to_list() == list(range(6))
+    assert found.schema == PREDICTION_TABLES["prediction_units"].schema
+    assert set(found.select("method", "reader", "layer", "split").unique().rows()) == {("m", "r", "belief", "test")}
+    assert found["action"].null_count() == 6
 
 
 def test_trades_by_hand() -> None:
-    targets = trade_targets((0, "BUY", 10), (0, "SELL", 20), (0, "BUY", 30), (1, "BUY", 100), (1, "SELL", 7))
-    given_ = table(
-        "predictions",
-        answer(0, 0, direction="BUY", amount=11),
-        answer(0, 1, direction="BUY", amount=15),
-        answer(0, 2, direction="BUY", amount=60),
-        answer(1, 3, direction="BUY", amount=98),
-        answer(1, 4, "failed", trade=True),
+    big = 2**62
+    targets = trade_targets((0, "BUY", 10), (0, "SELL", 20), (0, "BUY", 30), (1, "BUY", 100), (1, "SELL", big + 1))
+    found = held(
+        targets,
+        "trade",
+        answer("trade", 0, 0, direction="BUY", amount=11),
+        answer("trade", 0, 1, direction="BUY", amount=None),
+        answer("trade", 0, 2, "truncated", direction="BUY", amount=30),
+        answer("trade", 1, 3, "failed"),
+        answer("trade", 1, 4, direction="SELL", amount=big),
     )
-    board = scores(units(targets, given_, "trade"), seed=1, resamples=FEW)
-    assert of(board, "accuracy", "valid")["value"] == 0.75
-    assert of(board, "accuracy", "all")["value"] == 0.6
-    # Errors 1, 5, 30 and 2; the failed one counts as an amount of 0: 7.
-    assert of(board, "medae", "valid")["value"] == 3.5
-    assert of(board, "medae", "valid")["by_wallet"] == (5 + 2) / 2
-    assert of(board, "medae", "all")["value"] == 5
-    assert of(board, "medae", "all")["by_wallet"] == (5 + 4.5) / 2
-    assert of(board, "mae", "valid")["value"] == 38 / 4
-    assert of(board, "mae", "valid")["by_wallet"] == (12 + 2) / 2
-    assert of(board, "mae", "all")["value"] == 45 / 5
-
-
-def test_nothing_answered_gives_nulls_under_valid_and_wrong_under_all() -> None:
-    board = scores(
-        units(trade_targets((0, "BUY", 4)), table("predictions", answer(0, 0, "invalid", trade=True)), "trade")
-    )
-    assert of(board, "accuracy", "valid")["value"] is None
-    assert of(board, "medae", "valid")["value"] is None
-    assert (of(board, "accuracy", "all")["value"], of(board, "medae", "all")["value"]) == (0.0, 4.0)
-    assert of(board, "medae", "all")["low"] is None
-    assert scores(units(trade_targets(), table("predictions"), "trade")).is_empty()
-
-
-def test_an_answer_twice_or_to_no_target_is_an_error() -> None:
-    targets = beliefs((0, 0, 1.0))
-    once = answer(0, 0, side=0, confidence=1.0)
-    with pytest.raises(ValueError, match="answered twice"):
-        units(targets, table("predictions", once, once), "belief")
-    with pytest.raises(ValueError, match="1 answers name no target, the first of method m"):
-        units(targets, table("predictions", once, answer(0, 9, side=0, confidence=1.0)), "belief")
-
-
-@settings(max_examples=25, deadline=None)
-@given(seed=st.integers(0, 10**6), n=st.integers(1, 60), wallets=st.integers(1, 6))
-def test_values_and_intervals_equal_a_slow_bootstrap(seed: int, n: int, wallets: int) -> None:
-    draw = np.random.default_rng(seed)
-    rows = [
-        (int(draw.integers(wallets)), str(draw.choice(["BUY", "SELL"])), int(draw.integers(0, 50))) for _ in range(n)
+    assert found.select(COLUMNS).rows() == [
+        ("ok", True, 1.0, 1.0),
+        ("invalid", None, None, 20.0),
+        ("truncated", None, None, 30.0),
+        ("failed", None, None, 100.0),
+        ("ok", True, 1.0, 1.0),
     ]
-    given_ = [
-        answer(u, i, direction="BUY", amount=int(draw.integers(0, 50)))
-        if draw.random() < 0.8
-        else answer(u, i, "invalid", trade=True)
-        for i, (u, _, _) in enumerate(rows)
-    ]
-    shuffled = [given_[i] for i in draw.permutation(n)]
-    found = units(trade_targets(*rows), table("predictions", *shuffled), "trade")
-    board = scores(found, seed=3, resamples=FEW)
-    assert board.equals(scores(units(trade_targets(*rows), table("predictions", *given_), "trade"), 3, FEW))
-    errors: dict[bytes, list[float]] = {}
-    for row, reply in zip(rows, given_, strict=True):
-        errors.setdefault(wallet(row[0]), []).append(
-            abs((reply.get("amount") or 0) - row[2]) if reply["status"] == "ok" else row[2]
-        )
-    own = [errors[name] for name in sorted(errors)]
-    got = of(board, "medae", "all")
-    assert got["value"] == median(pooled(own))
-    assert got["by_wallet"] == pytest.approx(sum(median(part) for part in own) / len(own))
-    if len(own) > 1:
-        drawn = [median(pooled(own[w] for w in picks)) for picks in _picks(len(own), 3, FEW)]
-        low, high = np.quantile(drawn, [0.025, 0.975])
-        assert (got["low"], got["high"]) == (pytest.approx(low), pytest.approx(high))
-        means = [float(np.mean(pooled(own[w] for w in picks))) for picks in _picks(len(own), 3, FEW)]
-        assert of(board, "mae", "all")["low"] == pytest.approx(np.quantile(means, 0.025))
+    assert found["action"].to_list() == ["accumulate", "close", "accumulate", "accumulate", "close"]
 
 
-def _picks(n: int, seed: int, resamples: int) -> list[list[int]]:
-    """Wallets of every resample: the draws that every interval of the benchmark uses."""
-    counts = np.concatenate(intervals.draws(n, seed, resamples), axis=0)
-    return [[w for w in range(n) for _ in range(int(row[w]))] for row in counts]
+def test_no_answer_at_all_is_missing_everywhere() -> None:
+    assert held(trade_targets((0, "BUY", 4)), "trade").select(COLUMNS).rows() == [("missing", None, None, 4.0)]
+    assert held(trade_targets(), "trade").is_empty()
+
+
+def test_what_cannot_be_answers_to_these_targets_is_refused() -> None:
+    targets, once = beliefs((0, 0, 1.0)), answer("belief", 0, 0, side=0, confidence=1.0)
+    with pytest.raises(BadPredictions, match="1 targets are answered twice"):
+        held(targets, "belief", once, once)
+    with pytest.raises(BadPredictions, match="1 answers name no target"):
+        held(targets, "belief", once, answer("belief", 0, 9, side=0, confidence=1.0))
+    with pytest.raises(BadPredictions, match=r"unknown status \['missing'\]"):
+        held(targets, "belief", answer("belief", 0, 0, "missing"))

@@ -6,8 +6,9 @@ import polars as pl
 import pytest
 from chain_worlds import trades, world
 
-from pipelines.onchain.baselines import belief_baselines, trade_baselines
 from pipelines.onchain.beliefs import belief_instances, label_counts
+from pipelines.onchain.board_tables import PREDICTION_TABLES
+from pipelines.onchain.contenders import BASELINES
 from pipelines.onchain.gamma import read_markets
 from pipelines.onchain.histories import gather, histories, violations
 from pipelines.onchain.ledger import ledger
@@ -15,7 +16,8 @@ from pipelines.onchain.markets import markets, token_map
 from pipelines.onchain.positions import follow, follow_ledger, positions
 from pipelines.onchain.profiles import profiles
 from pipelines.onchain.redemptions import reconcile, share_reconciled
-from pipelines.onchain.scores import scores, units
+from pipelines.onchain.rules import answers, known
+from pipelines.onchain.scores import units
 from pipelines.onchain.settings import OnchainSettings
 from pipelines.onchain.splits import split_counts
 from pipelines.onchain.tables import ONCHAIN_TABLES
@@ -25,7 +27,6 @@ from pipelines.onchain.wallets import appearances, assess, cohort_trades, draw, 
 LIMITS = OnchainSettings(
     min_markets=2, max_concentration_percent=90, max_burst_percent=100, min_trades=3, drop_negative=False
 )
-TRAIN = pl.col("split") == "train"
 EVALUATED = pl.col("cohort") == "evaluation"
 NAMES = {
     "own": "cohort_trades",
@@ -36,6 +37,7 @@ NAMES = {
     "predictions": "predictions",
 }
 """The tables of a shard and the name of each in the registry."""
+TABLES = {**ONCHAIN_TABLES, **PREDICTION_TABLES}
 Tables = dict[str, pl.DataFrame]
 
 
@@ -64,20 +66,19 @@ def build(shards: list[pl.DataFrame]) -> Tables:
                 "trade": trade_instances(plain, cohort, LIMITS),
             }
         )
-    # What a shard needs of the others: support trades for retrieval, train rows for the baselines.
+    # What a shard needs of the others: support trades for retrieval, and train rows for the baselines.
     support = pl.concat([part["own"].filter(pl.col("cohort") == "support") for part in parts])
-    train = {name: pl.concat([part[name].filter(TRAIN) for part in parts]) for name in ("belief", "trade")}
     for part in parts:
         belief, trade = part["belief"].filter(EVALUATED), part["trade"].filter(EVALUATED)
         part["histories"] = histories(part["own"], trade, belief, support, LIMITS)
         assert violations(part["histories"], part["own"], support).is_empty()
-        own = part["own"].filter(EVALUATED)
-        part["predictions"] = pl.concat(
-            [belief_baselines(belief, own, train["belief"]), trade_baselines(trade, train["trade"])]
-        )
+    train = known(*(pl.concat([part[name] for part in parts]) for name in ("histories", "own"))).train()
+    for part in parts:
+        mine = known(part["histories"], part["own"])
+        part["predictions"] = pl.concat(answers(method, mine, part["own"], train) for method in BASELINES)
     out = {"wallets": wallets}
     for name, table in NAMES.items():
-        out[name] = pl.concat([part[name] for part in parts]).sort(ONCHAIN_TABLES[table].sort_by)
+        out[name] = pl.concat([part[name] for part in parts]).sort(TABLES[table].sort_by)
     return out
 
 
@@ -91,9 +92,11 @@ def test_any_number_of_shards_gives_the_same_tables(n_shards: int) -> None:
     for name, table in whole.items():
         assert table.height > 0
         assert parts[name].equals(table), name
-    board = scores(units(whole["trade"].filter(EVALUATED), whole["predictions"], "trade"), resamples=20)
-    assert set(board["split"]) == {"train", "validation", "test"}
-    assert board["n_missing"].sum() == 0
+    targets = whole["trade"].filter(EVALUATED)
+    given = whole["predictions"].filter(pl.col("method") == "wallet_median")
+    scored = units(targets, given, "trade", method="wallet_median", reader="rule")
+    assert set(scored["split"].cast(pl.String)) == {"train", "validation", "test"}
+    assert (scored.height, set(scored["status"])) == (targets.height, {"ok"})
     assert split_counts(whole["belief"])["empty"].sum() >= 0
 
 
@@ -109,7 +112,7 @@ def test_a_shard_without_a_wallet_gives_empty_tables() -> None:
     described = markets(read_markets("[]")[0])
     assert token_map(described).is_empty()
     assert profiles(made["own"], made["histories"], described, "trade").is_empty()
-    assert scores(units(made["belief"], made["predictions"], "belief")).is_empty()
+    assert units(made["belief"], made["predictions"], "belief", method="last_side", reader="rule").is_empty()
     assert set(label_counts(made["belief"]).values()) == {0}
     moved = follow_ledger(ledger({}), empty("resolutions"), LIMITS)
     assert share_reconciled(reconcile(moved, empty("position_changes"), empty("resolutions"))) == (0, 0, 0)
