@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from pipelines.hashing import key64
 from pipelines.memory.contract import MethodSpec, Tokens
-from pipelines.memory.contract_model import PARROTS
+from pipelines.memory.contract_models import PARROTS
 from pipelines.memory.replay import Served, replay
 from pipelines.memory.timeline import histories
 from pipelines.schema import TABLES
@@ -40,7 +40,7 @@ def future_sensitivity(
 
     Zero rows mean that no future reached the memory. Arguments as for `replay`; the tables as in `pipelines.schema`.
     The shuffled control draws from the real streams in both worlds. A method that asks a model is given one that
-    repeats the words of its prompts (`pipelines.memory.contract_model`): no call is spent on an audit, and what
+    repeats the words of its prompts (`pipelines.memory.contract_models`): no call is spent on an audit, and what
     reaches a prompt shows. Raises what the method raises.
     """
     real = histories(visits, batches, transitions, taxonomy)

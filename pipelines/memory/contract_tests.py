@@ -16,7 +16,7 @@ import polars as pl
 from pydantic import BaseModel
 
 from pipelines.memory.contract import Batch, Method, MethodSpec, OutOfOrder, Readout, Retriever, SnapshotError, Tokens
-from pipelines.memory.contract_model import PARROTS
+from pipelines.memory.contract_models import PARROTS
 from pipelines.memory.contract_worlds import HOSTILE, batch_of, no_network, shifted_clock, stream
 from pipelines.memory.replay import Served, opened
 

@@ -87,10 +87,11 @@ def _patterns(asker: Asker, config: BehaviorMemConfig, lines: Sequence[str], fir
         reply = asker.ask("patterns", instructions, "\n".join(lines[place] for place in window), Patterns)
         shown = {f"v{place + 1}" for place in window}
         for item in _first(asker, "patterns", reply.patterns if reply else [], config.max_patterns):
-            ids = cited("patterns", item.evidence, shown.__contains__, asker.tally)
-            text = _sentence(asker, config, "patterns", item.text)
-            if ids is not None and text is not None:
-                found.append(_Found(text, tuple(sorted(first + int(one[1:]) - 1 for one in ids)), ()))
+            # Each item counts once, by the first thing that is wrong with it.
+            if (ids := cited("patterns", item.evidence, shown.__contains__, asker.tally)) is None:
+                continue
+            if (text := _sentence(asker, config, "patterns", item.text)) is not None:
+                found.append(_Found(text, _numbers(ids, first), ()))
     return found
 
 
@@ -102,12 +103,14 @@ def _themes(asker: Asker, config: BehaviorMemConfig, patterns: list[_Found]) -> 
         reply = asker.ask("themes", instructions, "\n".join(lines[place] for place in window), Themes)
         shown = {f"p{place + 1}": patterns[place] for place in window}
         for item in _first(asker, "themes", reply.themes if reply else [], config.max_themes):
-            ids = cited("themes", item.evidence, shown.__contains__, asker.tally)
-            text = _sentence(asker, config, "themes", item.text)
-            if ids is None or text is None or not _holds(asker, config, "themes", item.kind, item.confidence):
+            if (
+                (ids := cited("themes", item.evidence, shown.__contains__, asker.tally)) is None
+                or (text := _sentence(asker, config, "themes", item.text)) is None
+                or (kind := _kind(asker, config, "themes", item.kind, item.confidence)) is None
+            ):
                 continue
             below = [shown[one] for one in ids]
-            found.append(_Found(text, _visits(below), tuple(one.text for one in below), item.kind, item.confidence))
+            found.append(_Found(text, _visits(below), tuple(one.text for one in below), kind, item.confidence))
     return found
 
 
@@ -119,11 +122,11 @@ def _characteristics(asker: Asker, config: BehaviorMemConfig, themes: list[_Foun
         reply = asker.ask("characteristics", instructions, "\n".join(lines[place] for place in window), Characteristics)
         shown = {f"t{place + 1}": themes[place] for place in window}
         for item in reply.characteristics if reply else []:
-            ids = cited("characteristics", item.evidence, shown.__contains__, asker.tally)
-            if ids is None or (path := _slot(asker, config, "characteristics", item.slot, item.value)) is None:
-                continue
-            kind = _kind_of(path)
-            if not _holds(asker, config, "characteristics", kind, item.confidence):
+            if (
+                (ids := cited("characteristics", item.evidence, shown.__contains__, asker.tally)) is None
+                or (path := _slot(asker, config, "characteristics", item.slot, item.value)) is None
+                or (kind := _kind(asker, config, "characteristics", path.split("/")[0], item.confidence)) is None
+            ):
                 continue
             below = [shown[one] for one in ids]
             because = tuple(dict.fromkeys(text for one in below for text in (*one.because, one.text)))
@@ -138,16 +141,14 @@ def _at_once(asker: Asker, config: BehaviorMemConfig, lines: Sequence[str], firs
         reply = asker.ask("one_step", instructions, "\n".join(lines[place] for place in window), Guesses)
         shown = {f"v{place + 1}" for place in window}
         for item in _first(asker, "one_step", reply.claims if reply else [], config.max_themes):
-            ids = cited("one_step", item.evidence, shown.__contains__, asker.tally)
-            if ids is None or not _holds(asker, config, "one_step", item.kind, item.confidence):
+            if (
+                (ids := cited("one_step", item.evidence, shown.__contains__, asker.tally)) is None
+                or (kind := _kind(asker, config, "one_step", item.kind, item.confidence)) is None
+                or (text := _sentence(asker, config, "one_step", item.text)) is None
+                or (path := _place(asker, config, kind, item.slot, text)) is None
+            ):
                 continue
-            visits = tuple(sorted(first + int(one[1:]) - 1 for one in ids))
-            if item.kind in CLOSED_KINDS:
-                path = _slot(asker, config, "one_step", item.slot, item.text)
-                if path is not None:
-                    found.append(Candidate(_kind_of(path), item.text, item.confidence, visits, (), path))
-            elif (text := _sentence(asker, config, "one_step", item.text)) is not None:
-                found.append(Candidate(item.kind, text, item.confidence, visits))
+            found.append(Candidate(kind, text, item.confidence, _numbers(ids, first), (), path))
     return found
 
 
@@ -164,14 +165,15 @@ def _sentence(asker: Asker, config: BehaviorMemConfig, step: str, text: str) -> 
     return clean
 
 
-def _holds(asker: Asker, config: BehaviorMemConfig, step: str, kind: Kind, confidence: int) -> bool:
+def _kind(asker: Asker, config: BehaviorMemConfig, step: str, kind: str, confidence: int) -> Kind | None:
+    """The kind of an item, if it may be used and the item's confidence is one."""
     if kind not in config.kinds:
-        asker.tally.reject(step, "masked_kind")
-        return False
+        asker.tally.reject(step, "masked_kind" if kind in MEANINGS else "unknown_kind")
+        return None
     if not 0 <= confidence <= 100:
         asker.tally.reject(step, "confidence_out_of_range")
-        return False
-    return True
+        return None
+    return kind
 
 
 def _slot(asker: Asker, config: BehaviorMemConfig, step: str, slot: str, value: str) -> str | None:
@@ -182,8 +184,18 @@ def _slot(asker: Asker, config: BehaviorMemConfig, step: str, slot: str, value: 
     return slot
 
 
-def _kind_of(path: str) -> Kind:
-    return next(kind for kind in CLOSED_KINDS if path.startswith(f"{kind}/"))
+def _place(asker: Asker, config: BehaviorMemConfig, kind: Kind, slot: str, value: str) -> str | None:
+    """The path of a claim made in one step: its slot, or none yet for free text."""
+    if kind not in CLOSED_KINDS:
+        return ""
+    if not slot.startswith(f"{kind}/"):
+        asker.tally.reject("one_step", "unknown_slot")
+        return None
+    return _slot(asker, config, "one_step", slot, value)
+
+
+def _numbers(ids: Sequence[str], first: int) -> tuple[int, ...]:
+    return tuple(sorted(first + int(one[1:]) - 1 for one in ids))
 
 
 def _visits(below: Sequence[_Found]) -> tuple[int, ...]:

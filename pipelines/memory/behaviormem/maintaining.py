@@ -55,6 +55,10 @@ class Comparison:
     supports: dict[tuple[str, str], str] = field(default_factory=dict)
     contradicts: dict[tuple[str, str], str] = field(default_factory=dict)
 
+    def pairs(self, relation: str) -> dict[tuple[str, str], str] | None:
+        """The pairs of a relation; None for any other word."""
+        return {"supports": self.supports, "contradicts": self.contradicts}.get(relation)
+
     @property
     def doubted(self) -> set[str]:
         """Known claims that one batch both supports and contradicts."""
@@ -131,9 +135,10 @@ def _compared(asker: Asker, book: Book, new: Sequence[Candidate]) -> Comparison:
             for verdict in reply.verdicts if reply else []:
                 if verdict.new not in marks or verdict.known not in ids:
                     asker.tally.reject("maintenance", "unknown_claim")
+                elif (pairs := found.pairs(verdict.relation)) is not None:
+                    pairs.setdefault((verdict.new, verdict.known), said(verdict.reason)[:_REASON])
                 elif verdict.relation != "unclear":
-                    kind = found.supports if verdict.relation == "supports" else found.contradicts
-                    kind.setdefault((verdict.new, verdict.known), said(verdict.reason)[:_REASON])
+                    asker.tally.reject("maintenance", "unknown_relation")
     return found
 
 

@@ -7,6 +7,7 @@ a new one that is spelt like one in use is that one, so that a notion keeps one 
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import get_args
 
 from pipelines.memory.asking import Asker, said
 from pipelines.memory.behaviormem.claims import SLOTS, Book, Candidate, Scope
@@ -101,8 +102,11 @@ def _path(asker: Asker, config: BehaviorMemConfig, book: Book, candidate: Candid
     if len(book.paths) >= config.max_paths:
         asker.tally.reject("placement", "registry_full")
         return None
-    scope: Scope = "stage" if candidate.kind == "situational state" else answer.scope
-    book.add_path(path, scope)
+    if answer.scope not in get_args(Scope):
+        asker.tally.reject("placement", "unknown_scope")
+        return None
+    lasting = answer.scope == "continuous" and candidate.kind != "situational state"
+    book.add_path(path, "continuous" if lasting else "stage")
     return path
 
 

@@ -48,17 +48,22 @@ def records(visits: pl.DataFrame) -> list[Record]:
     return [
         Record(
             time,
-            plain(l1 or ""),
-            plain(item or ""),
+            _field(l1),
+            _field(item),
             action,
-            plain(text) if text is not None else _commerce(l2, brand),
+            _field(text) if text is not None else _commerce(l2, brand),
         )
         for time, (l1, l2), item, action, brand, text in rows
     ]
 
 
 def _commerce(l2: str | None, brand: str | None) -> str:
-    return ", ".join(part for part in (plain(l2 or ""), f"brand {plain(brand)}" if brand else "") if part)
+    return ", ".join(part for part in (_field(l2), f"brand {_field(brand)}" if brand else "") if part)
+
+
+def _field(text: str | None) -> str:
+    """On one line, and without the sign that parts fields, so that a log can forge neither."""
+    return plain(text or "").replace("|", "¦")
 
 
 def shortened(lines: list[str], limit: int, tokens: Tokens) -> tuple[list[str], int]:

@@ -1,11 +1,11 @@
 """What each step asks the model for: the shape of its reply, and the prompts (paper B.3, B.4; wording ours).
 
-A shape is strict about fields and types only; ids, values and ranges are checked item
-by item, so that one bad item costs itself and not the reply. The patterns are there
-for endpoints that constrain decoding by the schema.
+A shape is strict about fields and types only; ids, words, values and ranges are checked
+item by item, so that one bad item costs itself and not the reply. Patterns, words and
+ranges are there for endpoints that constrain decoding by the schema.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -22,11 +22,18 @@ def _id(letter: str) -> dict[str, object]:
     return {"pattern": f"^{letter}[0-9]+$"}
 
 
+def _words(*words: str) -> dict[str, object]:
+    return {"enum": list(words)}
+
+
 VisitId = Annotated[str, Field(json_schema_extra=_id("v"))]
 PatternId = Annotated[str, Field(json_schema_extra=_id("p"))]
 ThemeId = Annotated[str, Field(json_schema_extra=_id("t"))]
 ClaimId = Annotated[str, Field(json_schema_extra=_id("c"))]
 PathId = Annotated[str, Field(json_schema_extra={"pattern": "^(r[0-9]+)?$"})]
+KindWord = Annotated[str, Field(json_schema_extra=_words(*get_args(Kind)))]
+ScopeWord = Annotated[str, Field(json_schema_extra=_words(*get_args(Scope)))]
+RelationWord = Annotated[str, Field(json_schema_extra=_words("supports", "contradicts", "unclear"))]
 Confidence = Annotated[int, Field(json_schema_extra={"minimum": 0, "maximum": 100})]
 
 
@@ -46,7 +53,7 @@ class Patterns(_Shape):
 class Theme(_Shape):
     """What patterns say together."""
 
-    kind: Kind
+    kind: KindWord
     text: str
     confidence: Confidence
     evidence: list[PatternId]
@@ -76,7 +83,7 @@ class Characteristics(_Shape):
 class Guess(_Shape):
     """A claim made from behaviours at once."""
 
-    kind: Kind
+    kind: KindWord
     slot: str
     text: str
     confidence: Confidence
@@ -96,7 +103,7 @@ class Placement(_Shape):
     path: PathId
     domain: str
     attribute: str
-    scope: Scope
+    scope: ScopeWord
 
 
 class Placements(_Shape):
@@ -110,7 +117,7 @@ class Verdict(_Shape):
 
     new: ThemeId
     known: ClaimId
-    relation: Literal["supports", "contradicts", "unclear"]
+    relation: RelationWord
     reason: str
 
 

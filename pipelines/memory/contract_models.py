@@ -1,14 +1,16 @@
-"""A model for the contract tests and the audit: no network, no weights, the same reply to the same request (ours).
+"""Models for the contract tests and the audit: no network, no weights, the same reply to the same request (ours).
 
-It answers any JSON schema with values made of the request's own words, drawn by a
-keyed hash of all of it, so that a memory that asks a model can be held to every rule
-of the contract: whatever reaches a prompt moves the replies.
+The parrot answers any JSON schema with values made of the request's own words, drawn
+by a keyed hash of all of it, so that a memory that asks a model can be held to every
+rule of the contract: whatever reaches a prompt moves the replies.
 """
 
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from pipelines.hashing import digest_json, key64
 from pipelines.memory.replay import Served
@@ -41,8 +43,23 @@ class Parrot:
         return [self.ask(request) for request in requests]
 
 
-PARROTS = Served(builder=Parrot(), profile=Parrot())
-"""Parrots in every role."""
+class HashedWords:
+    """Satisfies `pipelines.embeddings.Embedder`: texts that share words are alike."""
+
+    fingerprint = "hashed words 1"
+
+    def embed(self, texts: Sequence[str]) -> "np.typing.NDArray[np.float32]":
+        """Unit vectors of word counts, each word on one of 256 axes; zero for a text without a word."""
+        counts = np.zeros((len(texts), 256))
+        for row, text in enumerate(texts):
+            for word in re.findall(r"\w+", text.casefold()):
+                counts[row, key64(word, "axis") % 256] += 1
+        norms = np.linalg.norm(counts, axis=1, keepdims=True)
+        return np.divide(counts, norms, out=counts, where=norms > 0).astype(np.float32)
+
+
+PARROTS = Served(builder=Parrot(), profile=Parrot(), embedder=HashedWords())
+"""Parrots in every role, and hashed words."""
 
 
 class _Words:
