@@ -1,6 +1,6 @@
 """What the steps of an arm read: the release's tables of the shard, and the arm's own."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,12 +13,19 @@ from assets.steps import OWNERS
 from pipelines.commerce.settings import CommerceSettings
 from pipelines.evaluation.experiment import Arm
 from pipelines.hashing import bucket_column
+from pipelines.models import ROLES, Role
 from pipelines.schema import TABLES
 from resources.catalog import Catalog
 from resources.dag import InputStore
 from resources.experiment_spec import ArmSpec, load_arm
 from resources.home import buckets_of
 from resources.store import Published
+
+
+def scope_of(arm: Arm, step: str, shard: str) -> str:
+    """What the account of model calls files a step of an arm under; arms that share a memory share its calls."""
+    made = arm.memory if step == "build" else arm.fingerprint
+    return f"{step}:{made}:{shard}"
 
 
 @dataclass(frozen=True)
@@ -39,6 +46,19 @@ class GivenArm:
         """The cell of the experiment."""
         return self.spec.arm
 
+    def model_name(self, role: Role) -> str:
+        """The model that the arm, or else the experiment, names for a role; empty for the configured one."""
+        own = {"builder": self.arm.builder, "profile": self.arm.builder, "reader": self.arm.reader.partition(":")[2]}
+        return own.get(role, "") or self.spec.models.get(role, "")
+
+    def names(self, roles: Iterable[str]) -> dict[Role, str]:
+        """`model_name` of every model role among `roles`."""
+        return {role: self.model_name(role) for role in ROLES if role in roles}
+
+    def scope(self, step: str) -> str:
+        """What the account of model calls files the arm's calls of this shard under."""
+        return scope_of(self.arm, step, self.axes["shard"])
+
     @property
     def settings(self) -> CommerceSettings:
         """Thresholds of the release."""
@@ -48,7 +68,7 @@ class GivenArm:
     @cached_property
     def own_users(self) -> tuple[str, ...]:
         """The sampled users that fall into this shard."""
-        users = pl.Series("user_id", list(self.spec.users), dtype=pl.String)
+        users = pl.Series("user_id", list(self.spec.slice.users), dtype=pl.String)
         mine = bucket_column(users).is_in(buckets_of(self.axes["shard"], self.store.shards))
         return tuple(users.filter(mine))
 
@@ -67,8 +87,8 @@ class GivenArm:
         return self.catalogs[TABLES[table].wall].scan_published(self.published(table))
 
     def sampled(self, table: str) -> pl.LazyFrame:
-        """Rows of the experiment's users."""
-        return self.lazy(table).filter(pl.col("user_id").is_in(list(self.own_users)))
+        """Rows that the experiment asks about."""
+        return self.spec.slice.of(self.lazy(table), self.own_users)
 
     def __getitem__(self, table: str) -> pl.DataFrame:
         return self.lazy(table).collect()
@@ -85,10 +105,10 @@ class GivenArm:
         if stream == "own":
             return self.sampled(table)
         rows = self.store.catalog.scan_published(self._everywhere(table))
-        return rows.filter(pl.col("user_id").is_in(list(self.spec.users)))
+        return self.spec.slice.of(rows)
 
     def histories_content(self, table: str, stream: str) -> Any:
         """Logical hash behind `histories_table`."""
         if stream == "own" or OWNERS[table].partitions_def == RELEASES:
             return self.content(table)
-        return [whole(table, self._everywhere(table)), sorted(self.spec.users)]
+        return [whole(table, self._everywhere(table)), list(self.spec.slice.users)]

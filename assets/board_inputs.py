@@ -19,8 +19,8 @@ from resources.results import Results
 from resources.store import Published
 
 STATED = {
-    "readouts": ("method", "version", "wall", "budget", "tokens"),
-    "readings": ("reader", "prompt"),
+    "readouts": ("method", "version", "wall", "budget", "tokens", "model", "embedder", "prompts"),
+    "readings": ("reader", "prompt", "weak"),
     "units": ("evaluator",),
 }
 """Which part of an arm's provenance the sidecars of which table state."""
@@ -47,7 +47,7 @@ class GivenExperiment:
     @property
     def users(self) -> tuple[str, ...]:
         """The sampled users."""
-        return self.bound.arms[0].users
+        return self.bound.slice.users
 
     @property
     def results(self) -> Results:
@@ -58,11 +58,9 @@ class GivenExperiment:
         return self.gold.catalog if TABLES[table].wall == "gold" else self.store.catalog
 
     def table(self, table: str) -> pl.DataFrame:
-        """Rows of a table of the release; of the sampled users only where the table has users."""
+        """Rows of a table of the release; those the experiment asks about where the table has users."""
         rows = self._catalog(table).scan_published(self._published(table))
-        if "user_id" in TABLES[table].columns:
-            rows = rows.filter(pl.col("user_id").is_in(list(self.users)))
-        return rows.collect()
+        return (self.bound.slice.of(rows) if "user_id" in TABLES[table].columns else rows).collect()
 
     def _published(self, table: str) -> list[Published]:
         release, catalog = {"release": self.bound.release_key}, self._catalog(table)
@@ -83,6 +81,7 @@ class GivenExperiment:
         return [
             [spec.arm.label, spec.arm.reader, spec.arm.budget]
             + [whole(table, self._of_arm(table, spec)) for table in ("units", "readings")]
+            + [[content(one) for one in self._of_arm("model_calls", spec)]]
             for spec in self.bound.arms
         ]
 
@@ -105,6 +104,31 @@ class GivenExperiment:
         return pl.concat(
             self.gold.catalog.scan_published(self._of_arm("units", spec)) for spec in self.bound.arms
         ).collect()
+
+    def calls(self) -> pl.LazyFrame:
+        """Model calls of all arms, with `method`, `reader` and `budget`."""
+        return pl.concat(
+            self.store.catalog.scan_published(self._of_arm("model_calls", spec)).with_columns(
+                method=pl.lit(spec.arm.label), reader=pl.lit(spec.arm.reader), budget=pl.lit(spec.arm.budget)
+            )
+            for spec in self.bound.arms
+        )
+
+    def builds(self) -> pl.DataFrame:
+        """What the memories of all arms counted, summed over users: `method`, `count`, `n`."""
+        return (
+            pl.concat(
+                self.store.catalog.scan_published(self._of_arm("builds", spec)).with_columns(
+                    method=pl.lit(spec.arm.label), budget=pl.lit(spec.arm.budget)
+                )
+                for spec in self.bound.arms
+            )
+            .unique(["method", "user_id", "count"])
+            .group_by("method", "count")
+            .agg(pl.col("n").sum())
+            .sort("method", "count")
+            .collect()
+        )
 
     def positions(self) -> pl.DataFrame:
         """How often candidates are chosen by their place in the pool, an arm at a time."""

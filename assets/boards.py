@@ -2,12 +2,14 @@
 
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any
 
 import dagster as dg
 import polars as pl
 
+from assets.accounting import model_calls
 from assets.board_inputs import GivenExperiment
 from assets.commerce import popularity as popularity_table
 from assets.evaluation import GROUP, units
@@ -18,6 +20,7 @@ from assets.steps import OWNERS
 from expectations import checks
 from pipelines.evaluation import plots
 from pipelines.evaluation.comparable import UnlikeRuns, check_comparable
+from pipelines.evaluation.costs import costs
 from pipelines.evaluation.differences import differences
 from pipelines.evaluation.leaderboard import BOARD, csv_safe
 from pipelines.evaluation.leaderboard import leaderboard as make_leaderboard
@@ -28,15 +31,16 @@ from resources.dag import GoldStore, InputStore
 from resources.embedder import StaticEmbedder
 from resources.tokenizer import load_tokens
 
-BOARD_TABLES = ("leaderboard", "differences", "positions")
+BOARD_TABLES = ("leaderboard", "differences", "positions", "costs")
 ASKED = ("pools", "pool_gold", "transitions", "cohort", "popularity")
+CODE = ("leaderboard", "differences", "scores", "standing", "costs")
 PICTURES, PICTURE_BYTES = 4, 200_000
 """How many plots the UI shows at most, and of which size: every materialisation stores them in the event log."""
 
 
 @dg.asset(
     partitions_def=EXPERIMENTS,
-    deps=[any_of(units), any_of(popularity_table)],
+    deps=[any_of(units), any_of(model_calls), any_of(popularity_table)],
     check_specs=checks.specs("leaderboard", EXPERIMENTS, CREDIBLE),
     group_name=GROUP,
     kinds={"polars", "parquet"},
@@ -52,6 +56,7 @@ def leaderboard(context: dg.AssetExecutionContext, store: InputStore, gold: Gold
         paired = differences(rows, given.seed)
         board = make_leaderboard(rows, paired, given.seed)
         tables = {"leaderboard": board, "differences": paired, "positions": given.positions()}
+        tables |= {"costs": costs(given.calls())}
         return Made(tables, companions={"units": rows}, findings={"leaderboard": credibility(board)})
 
     yield from publish(
@@ -61,10 +66,10 @@ def leaderboard(context: dg.AssetExecutionContext, store: InputStore, gold: Gold
         inputs={
             "arms": given.contents(),
             **{table: given.content(table) for table in ASKED},
-            "users": list(given.users),
+            "slice": asdict(given.bound.slice),
             "seed": given.seed,
         },
-        code=tuple(f"pipelines.evaluation.{name}" for name in ("leaderboard", "differences", "scores", "standing")),
+        code=tuple(f"pipelines.evaluation.{name}" for name in CODE),
         make=make,
         show=_shown,
     )

@@ -2,15 +2,15 @@
 
 import dagster as dg
 
-from assets import automation, boards, commerce, evaluation, freezing
-from resources.dag import GoldStore, InputStore
+from assets import accounting, automation, boards, commerce, evaluation, freezing
+from resources.dag import GoldStore, InputStore, Models
 
 defs = dg.Definitions(
-    assets=dg.load_assets_from_modules([commerce, freezing, evaluation, boards]),
+    assets=dg.load_assets_from_modules([commerce, freezing, evaluation, accounting, boards]),
     jobs=automation.JOBS,
     sensors=[automation.drops, automation.releases],
     schedules=[automation.nightly],
-    resources={"store": InputStore(), "gold": GoldStore()},
+    resources={"store": InputStore(), "gold": GoldStore(), "models": Models()},
     # Importing costs seconds and a step tenths of one, so steps share the process of their run.
     executor=dg.in_process_executor,
 )

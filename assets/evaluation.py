@@ -1,33 +1,38 @@
 """Evaluation: memories → readouts → readings → scored units → leaderboard and report."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any
 
 import dagster as dg
+import polars as pl
+from pydantic import BaseModel
 
 from assets.arms import GivenArm
+from assets.asking import asking, progress_log, said, spent_metadata
 from assets.commerce import batches, cohort, pools, taxonomy, transitions, visits
+from assets.experiment_costs import engine_of
 from assets.freezing import release
 from assets.partitions import ARM_SHARDS, any_of, axes_of
 from assets.publishing import Made, Result, publish
+from assets.readers import WITHOUT_MODEL, asks_model, model_reader
 from expectations import checks
-from pipelines.evaluation.readers.embedding import EmbeddingReader
-from pipelines.evaluation.readers.lexical import LexicalReader
 from pipelines.evaluation.scores import EVALUATOR_VERSION, score
-from pipelines.memory.replay import replay
+from pipelines.memory.contract import MethodSpec
+from pipelines.memory.replay import Served, replay
 from pipelines.memory.timeline import histories
+from pipelines.schema import TABLES
 from resources.code import code_version
-from resources.dag import GoldStore, InputStore
+from resources.dag import GoldStore, InputStore, Models
 from resources.embedder import StaticEmbedder
+from resources.memories import KeptMemories
+from resources.models.budget import Amount
 from resources.plugin_process import open_method
 from resources.tokenizer import load_tokens
 
 GROUP = "evaluation"
-READERS: dict[str, Callable[[], EmbeddingReader | LexicalReader]] = {
-    "embedding": lambda: EmbeddingReader(StaticEmbedder()),
-    "lexical": LexicalReader,
-}
-"""Reader → how it is made. A reader sees readouts and pools; never a method's name, never gold."""
+HISTORY = ("visits", "batches", "transitions")
 
 
 @dg.asset(
@@ -40,42 +45,83 @@ READERS: dict[str, Callable[[], EmbeddingReader | LexicalReader]] = {
     kinds={"polars", "parquet"},
     owners=["team:trailbench"],
 )
-def readouts(context: dg.AssetExecutionContext, store: InputStore) -> Iterator[Result]:
+def readouts(context: dg.AssetExecutionContext, store: InputStore, models: Models) -> Iterator[Result]:
     """What an arm's memory says of each user after each batch. Arms that share a memory share these."""
     given = GivenArm(store, {"store": store.catalog}, axes_of(context))
+    spent: list[Amount] = []
     with ExitStack() as stack:
         method = stack.enter_context(open_method(given.arm.method, hidden=store.hidden))
         config = method.config_model(**given.arm.config)
+        names = given.names(method.needs)
         stated = {
             "method": method.fingerprint(config),
             "version": method.version,
             "wall": method.wall,
             "budget": given.arm.budget,
             "tokens": load_tokens().sha256,
+            "model": [models.access.fingerprint(role, name) for role, name in names.items()],
+            "embedder": StaticEmbedder().fingerprint if "embedder" in method.needs else "",
+            "prompts": method.prompts,
         }
-        read = {name: given.histories_table(name, method.stream) for name in ("visits", "batches", "transitions")}
-
-        def make() -> Made:
-            streams = histories(**{name: table.collect() for name, table in read.items()}, taxonomy=given["taxonomy"])
-            made = replay(
-                method, config, streams, given.arm.budget, load_tokens(), users=given.own_users, seed=given.spec.seed
-            )
-            return Made({"readouts": made}, extra=stated)
-
         yield from publish(
             context,
             {"store": store.catalog},
-            ["readouts"],
+            ["readouts", "builds"],
             inputs={
                 **stated,
                 "users": list(given.own_users),
+                "batches": given.spec.slice.batches,
                 "seed": given.spec.seed,
-                **{name: given.histories_content(name, method.stream) for name in (*read, "taxonomy")},
+                **{name: given.histories_content(name, method.stream) for name in (*HISTORY, "taxonomy")},
             },
             code=("pipelines.memory",),
             settings=given.settings,
-            make=make,
+            make=lambda: build(context, given, models, method, config, stated, spent),
+            show=lambda _: spent_metadata(spent),
         )
+
+
+def build(
+    context: dg.AssetExecutionContext,
+    given: GivenArm,
+    models: Models,
+    method: MethodSpec,
+    config: BaseModel,
+    stated: Mapping[str, Any],
+    spent: list[Amount],
+) -> Made:
+    """Replay the users' batches through the arm's memory; one that asks a model is kept after every batch."""
+    read = {name: given.histories_table(name, method.stream).collect() for name in HISTORY}
+    streams = histories(**read, taxonomy=given["taxonomy"])
+    names = given.names(method.needs)
+    counted: list[tuple[str, str, int]] = []
+    with ExitStack() as stack:
+        served, kept, threads = Served(embedder=StaticEmbedder()), None, 1
+        total = sum(len(streams.outcomes.get(user, {})) for user in given.own_users)
+        tell = progress_log(context, "transitions", total, lambda: "no model calls")
+        if names and given.own_users:
+            stack.enter_context(asking())
+            engine = stack.enter_context(engine_of(given, models, names))
+            served = replace(served, **{str(role): engine.model(role, given.scope("build")) for role in names})
+            kept, threads = KeptMemories(given.store.folder / "memories"), engine.rules.concurrency
+            stack.callback(lambda: spent.append(engine.spent))
+            tell = progress_log(context, "transitions", total, lambda: said(engine.spent))
+        made = replay(
+            method,
+            config,
+            streams,
+            given.arm.budget,
+            load_tokens(),
+            users=given.own_users,
+            seed=given.spec.seed,
+            progress=tell,
+            served=served,
+            checkpoints=kept,
+            threads=threads,
+            closed=lambda user, stats: counted.extend((user, name, n) for name, n in stats.items()),
+        )
+    builds = pl.DataFrame(counted, schema=TABLES["builds"].schema, orient="row").sort("user_id", "count")
+    return Made({"readouts": made, "builds": builds}, extra=stated, companions=read)
 
 
 @dg.asset(
@@ -88,16 +134,26 @@ def readouts(context: dg.AssetExecutionContext, store: InputStore) -> Iterator[R
     kinds={"polars", "parquet"},
     owners=["team:trailbench"],
 )
-def readings(context: dg.AssetExecutionContext, store: InputStore) -> Iterator[Result]:
+def readings(context: dg.AssetExecutionContext, store: InputStore, models: Models) -> Iterator[Result]:
     """What the arm's reader chooses from every pool, given the readout and nothing else."""
     given = GivenArm(store, {"store": store.catalog}, axes_of(context))
-    reader = READERS[given.arm.reader]()
-    # These readers have no prompt; one that has states its hash.
-    stated = {"reader": reader.fingerprint, "prompt": ""}
+    names = given.names(["reader"]) if asks_model(given.arm.reader) else {}
+    known = [models.access.unasked(role, name) for role, name in names.items()]
+    reader = model_reader(known[0]) if known else WITHOUT_MODEL[given.arm.reader]()
+    spent: list[Amount] = []
+    # A reader without a prompt states an empty one.
+    stated = {"reader": reader.fingerprint, "prompt": getattr(reader, "prompt", ""), "weak": any(m.weak for m in known)}
 
     def make() -> Made:
         asked = given.sampled("pools").collect()
-        made = reader.read(given["readouts"], asked, given["taxonomy"])
+        with ExitStack() as stack:
+            reads = reader
+            if names and asked.height:
+                stack.enter_context(asking())
+                engine = stack.enter_context(engine_of(given, models, names))
+                stack.callback(lambda: spent.append(engine.spent))
+                reads = model_reader(engine.model("reader", given.scope("read")))
+            made = reads.read(given["readouts"], asked, given["taxonomy"])
         return Made({"readings": made}, extra=stated, companions={"pools": asked})
 
     yield from publish(
@@ -107,11 +163,13 @@ def readings(context: dg.AssetExecutionContext, store: InputStore) -> Iterator[R
         inputs={
             **{name: given.content(name) for name in ("readouts", "pools", "taxonomy")},
             "users": list(given.own_users),
+            "pools asked": given.spec.slice.pools,
             **stated,
         },
         code=("pipelines.evaluation.readers",),
         settings=given.settings,
         make=make,
+        show=lambda _: spent_metadata(spent),
     )
 
 
@@ -149,6 +207,7 @@ def units(context: dg.AssetExecutionContext, store: InputStore, gold: GoldStore)
         inputs={
             **{name: given.content(name) for name in ("readings", "readouts", "pool_gold", "cohort")},
             **stated,
+            "pools asked": given.spec.slice.pools,
             "arm": [given.arm.label, given.arm.reader, given.arm.budget],
             "users": list(given.own_users),
         },

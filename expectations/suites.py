@@ -17,6 +17,7 @@ import polars as pl
 from pipelines.commerce.tables import FAMILIARITIES
 from pipelines.evaluation.tables import READING_STATUSES, STATUSES
 from pipelines.findings import Severity
+from pipelines.models import REPLY_STATUSES
 from pipelines.schema import TABLES
 
 
@@ -153,7 +154,28 @@ OWN: dict[str, tuple[Expectation, ...]] = {
     "pool_gold": (Length("l2", 1), Unique(("user_id", "transition_index", "pool", "l1", "l2"))),
     "pool_counts": (Mean("n_short", 0, 5),),
     "readouts": (Length("state_hash", 1),),
+    "builds": (Length("count", 1), Between("n", 0)),
     "readings": (InSet("status", READING_STATUSES),),
+    "model_calls": (
+        Length("key", 1),
+        Length("model", 1),
+        InSet("status", REPLY_STATUSES),
+        Between("prompt_tokens", 0),
+        Between("reply_tokens", 0),
+        Between("latency_ms", 0.0),
+        Between("retries", 0),
+        Between("cost", 0),
+    ),
+    "costs": (
+        Length("model", 1),
+        Between("n_calls", 1),
+        AtLeast("n_calls", "n_cached"),
+        AtLeast("n_calls", "n_failed"),
+        Between("prompt_tokens", 0),
+        Between("reply_tokens", 0),
+        Between("seconds", 0.0),
+        Between("cost", 0.0),
+    ),
     "units": (
         InSet("status", STATUSES),
         Length("method", 1),

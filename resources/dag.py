@@ -8,6 +8,7 @@ import dagster as dg
 from resources.catalog import Catalog
 from resources.drops import DropRegister
 from resources.home import open_home
+from resources.model_access import ModelAccess
 from resources.release_spec import ReleaseSpec, load_release
 
 
@@ -49,6 +50,15 @@ class InputStore(dg.ConfigurableResource):  # type: ignore[type-arg]
     def release(self, key: str) -> ReleaseSpec:
         """Specification of a release partition."""
         return load_release(self.catalog.store, key)
+
+
+class Models(dg.ConfigurableResource):  # type: ignore[type-arg]
+    """The language models of the home folder; the embedded one is started when a step needs it and ends after it."""
+
+    @cached_property
+    def access(self) -> ModelAccess:
+        """Endpoints, and engines over them."""
+        return ModelAccess(open_home().folder)
 
 
 class GoldStore(dg.ConfigurableResource):  # type: ignore[type-arg]

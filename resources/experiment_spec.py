@@ -1,25 +1,34 @@
 """An experiment bound to a release: its arms, its users, and where its results lie."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from pipelines.evaluation.experiment import Arm, BadExperiment, Experiment, arms
+from pipelines.evaluation.experiment import BUILDER, Arm, BadExperiment, Experiment, Limits, Slice, arms
+from pipelines.hashing import digest_json
+from pipelines.models import ROLES, Role
+from resources.embedder import StaticEmbedder
 from resources.plugin_process import open_method
 from resources.store import Store
+
+ModelFingerprint = Callable[[Role, str], str]
+"""Fingerprint of a role's model by name; the empty name is the configured one."""
 
 
 @dataclass(frozen=True)
 class ArmSpec:
-    """One cell of an experiment on a release. `users` are the sampled ones, in text order."""
+    """One cell of an experiment on a release, and the part of the release it is asked about."""
 
     arm: Arm
     release_key: str
-    users: tuple[str, ...]
+    slice: Slice
     seed: int
+    models: Mapping[Role, str]
+    """Role → model name, instead of the configured one."""
+    limits: Limits
 
     @property
     def key(self) -> str:
@@ -34,39 +43,60 @@ class BoundExperiment:
     experiment: Experiment
     release: str
     release_key: str
+    slice: Slice
     arms: tuple[ArmSpec, ...]
 
     @property
     def key(self) -> str:
         """Partition key of the `experiment` axis."""
-        return f"{self.experiment.name}~{self.release}"
+        return experiment_key(self.experiment.name, self.release)
+
+
+def experiment_key(experiment: str, release: str) -> str:
+    """Partition key of an experiment on a release, both by name."""
+    return f"{experiment}~{release}"
 
 
 def bind(
     experiment: Experiment,
     release: str,
     release_key: str,
-    users: Sequence[str],
+    asked: Slice,
     readers: Mapping[str, str],
+    models: ModelFingerprint,
     hidden: Sequence[Path] = (),
 ) -> BoundExperiment:
-    """Expand an experiment on a frozen release (by name) and the users it samples.
+    """Expand an experiment on a frozen release (by name) and the part of it that is `asked` about.
 
-    `readers` are the fingerprints of the readers by name; those of the methods are
-    asked of the methods themselves, plug-ins in a child that sees none of the folders
-    `hidden`. Raises `PluginError` for a method that cannot be opened, and
-    `BadExperiment` for a configuration that it does not take.
+    `readers` are the fingerprints of the readers by name, `models` tells those of models
+    by role and name; those of the methods are asked of the methods themselves, plug-ins
+    in a child that sees none of the folders `hidden`. Raises `PluginError` for a method
+    that cannot be opened, and `BadExperiment` for a configuration that it does not take.
     """
-    methods = {label: _fingerprint(name, config, hidden) for label, name, config in experiment.configured()}
+    methods = {
+        label: _fingerprint(name, config, experiment.models, models, hidden)
+        for label, name, config in experiment.configured()
+    }
     cells = arms(experiment, release, methods, readers)
-    specs = tuple(ArmSpec(arm, release_key, tuple(users), experiment.seed) for arm in cells)
-    return BoundExperiment(experiment, release, release_key, specs)
+    more = (experiment.seed, experiment.models, experiment.limits)
+    specs = tuple(ArmSpec(arm, release_key, asked, *more) for arm in cells)
+    return BoundExperiment(experiment, release, release_key, asked, specs)
 
 
-def _fingerprint(method: str, config: Mapping[str, Any], hidden: Sequence[Path]) -> str:
+def _fingerprint(
+    method: str, config: Mapping[str, Any], named: Mapping[Role, str], models: ModelFingerprint, hidden: Sequence[Path]
+) -> str:
     with open_method(method, hidden) as spec:
+        own = {name: value for name, value in config.items() if name != BUILDER}
         try:
-            return spec.fingerprint(spec.config_model(**config))
+            stated = spec.fingerprint(spec.config_model(**own))
+            asks = sorted(role for role in ROLES if role in spec.needs)
+            if not asks and BUILDER in config:
+                raise BadExperiment(f"method {method} asks no model: take `{BUILDER}` out of its configuration")
+            names = {role: str(config.get(BUILDER, "")) or named.get(role, "") for role in asks}
+            helpers = [models(role, name) for role, name in names.items()]
+            helpers += [StaticEmbedder().fingerprint] if "embedder" in spec.needs else []
+            return digest_json([stated, *helpers]) if helpers else stated
         except ValidationError as error:
             wrong = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors())
             raise BadExperiment(f"method {method} does not take its configuration: {wrong}") from error
@@ -75,12 +105,13 @@ def _fingerprint(method: str, config: Mapping[str, Any], hidden: Sequence[Path])
 def save_experiment(store: Store, bound: BoundExperiment) -> None:
     """Write an experiment and its arms under their keys; idempotent."""
     for spec in bound.arms:
-        store.write_json(f"specs/arm/{spec.key}.json", asdict(spec))
+        document = {**asdict(spec), "models": dict(spec.models), "limits": spec.limits.model_dump()}
+        store.write_json(f"specs/arm/{spec.key}.json", document)
     document = {
         "experiment": bound.experiment.model_dump(mode="json"),
         "release": bound.release,
         "release_key": bound.release_key,
-        "users": list(bound.arms[0].users),
+        "slice": asdict(bound.slice),
         "arms": [spec.key for spec in bound.arms],
     }
     store.write_json(f"specs/experiment/{bound.key}.json", document)
@@ -89,11 +120,13 @@ def save_experiment(store: Store, bound: BoundExperiment) -> None:
 def load_arm(store: Store, key: str) -> ArmSpec:
     """The arm of a partition key; raises `NotPublished` when there is none."""
     raw: dict[str, Any] = store.read_json(f"specs/arm/{key}.json")
-    return ArmSpec(Arm(**raw["arm"]), raw["release_key"], tuple(raw["users"]), raw["seed"])
+    own = Slice(**{**raw["slice"], "users": tuple(raw["slice"]["users"])})
+    limits = Limits(**raw["limits"])
+    return ArmSpec(Arm(**raw["arm"]), raw["release_key"], own, raw["seed"], raw["models"], limits)
 
 
 def load_experiment(store: Store, key: str) -> BoundExperiment:
     """The experiment of a partition key; raises `NotPublished` when there is none."""
     raw = store.read_json(f"specs/experiment/{key}.json")
     specs = tuple(load_arm(store, arm) for arm in raw["arms"])
-    return BoundExperiment(Experiment(**raw["experiment"]), raw["release"], raw["release_key"], specs)
+    return BoundExperiment(Experiment(**raw["experiment"]), raw["release"], raw["release_key"], specs[0].slice, specs)

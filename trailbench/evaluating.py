@@ -1,19 +1,24 @@
 """`trailbench evaluate` and `report`: an experiment on a frozen release, through the jobs of the DAG."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 import polars as pl
 
+from assets.asking import MADE
 from assets.board_inputs import GivenExperiment
-from assets.evaluation import READERS
-from pipelines.evaluation.experiment import DEMO, Experiment, parse, sample_users
+from assets.readers import READERS, WITHOUT_MODEL, asks_model, model_reader
+from pipelines.evaluation.experiment import DEMO, Experiment, parse, slice_of
+from pipelines.evaluation.readers import Reader
 from pipelines.memory.registry import builtin_methods
-from resources.dag import GoldStore, InputStore
+from resources.dag import GoldStore, InputStore, Models
 from resources.experiment_spec import BoundExperiment, bind, save_experiment
 from resources.home import Home
+from resources.model_access import ModelAccess
+from resources.models.budget import Amount
+from resources.models.prices import NANO
 from resources.plugin_process import plugin_entries
 from trailbench.console import Steps
 from trailbench.exporting import ExportError, release_key
@@ -48,19 +53,25 @@ def bind_to_release(home: Home, experiment: Experiment, release: str) -> BoundEx
 
     Raises `ExportError` when the release has no pool to ask, or a reader or method is not known.
     """
-    _known("reader", experiment.readers, READERS)
+    _known("reader", [reader.partition(":")[0] for reader in experiment.readers], READERS)
     _known("method", experiment.methods, {*builtin_methods(), *(entry.name for entry in plugin_entries())})
     key = release_key(home, release)
     name = home.store.document(f"specs/frozen/{key}.json")["release"]
     card = home.store.document(f"releases/{name}/card.json")
-    asked = home.store.scan("pools", {"release": key}, home.shards)
-    users = asked.select(pl.col("user_id").unique()).collect()["user_id"]
-    if users.is_empty():
+    asked = slice_of(home.store.scan("pools", {"release": key}, home.shards), experiment)
+    if not asked.users:
         why = "; ".join(card["refusals"].values()) or "no user has an outcome to ask for"
         raise ExportError(f"release {name} has no pool to read: {why}")
-    sample = sample_users(users, experiment).to_list()
-    readers = {reader: READERS[reader]().fingerprint for reader in experiment.readers}
-    return bind(experiment, name, key, sample, readers, InputStore().hidden)
+    models = Models().access
+    readers = {reader: _reader(reader, experiment, models).fingerprint for reader in experiment.readers}
+    return bind(experiment, name, key, asked, readers, models.fingerprint, InputStore().hidden)
+
+
+def _reader(reader: str, experiment: Experiment, models: ModelAccess) -> Reader:
+    if not asks_model(reader):
+        return WITHOUT_MODEL[reader]()
+    named = reader.partition(":")[2] or experiment.models.get("reader", "")
+    return model_reader(models.unasked("reader", named))
 
 
 def _known(what: str, asked: Iterable[str], there_are: Iterable[str]) -> None:
@@ -69,8 +80,12 @@ def _known(what: str, asked: Iterable[str], there_are: Iterable[str]) -> None:
         raise ExportError(f"no {what} {', '.join(unknown)}; there are {', '.join(known)}")
 
 
-def run_experiment(instance: dg.DagsterInstance, home: Home, bound: BoundExperiment, step: Steps) -> None:
-    """Run every arm shard by shard, then the board. What is published already is reused."""
+def run_experiment(instance: dg.DagsterInstance, home: Home, bound: BoundExperiment, step: Steps) -> Amount:
+    """Run every arm shard by shard, then the board; returns what the model calls made now took.
+
+    What is published already is reused. Arms that ask a model run one after another: their calls are
+    side by side inside an arm, and limits are counted exactly.
+    """
     save_experiment(home.store.store, bound)
     instance.add_dynamic_partitions("arm", [spec.key for spec in bound.arms])
     instance.add_dynamic_partitions("experiment", [bound.key])
@@ -84,17 +99,36 @@ def run_experiment(instance: dg.DagsterInstance, home: Home, bound: BoundExperim
         for spec in bound.arms
         for shard in home.shards
     ]
-    worth = len(bound.arms[0].users) >= WORTH_USERS or len(cells) >= WORTH_CELLS
-    with workers(instance, home.folder, workers_for(worth)) as crew:
-        crew.run(cells, step)
+    worth = len(bound.slice.users) >= WORTH_USERS or len(cells) >= WORTH_CELLS
+    with workers(instance, home.folder, workers_for(worth and not asking_models(bound))) as crew:
+        ran = crew.run(cells, step)
         crew.run([Work("board", {"experiment": bound.key}, "leaderboard and report")], step)
+    return sum((_spent(metadata) for made in ran for metadata in made.values()), Amount())
 
 
-def summary(home: Home, bound: BoundExperiment) -> dict[str, Any]:
-    """What an evaluation did: readings (of methods that read something), their statuses, model calls, the report."""
+def _spent(metadata: Mapping[str, Any]) -> Amount:
+    return Amount(**{part: metadata.get(said, 0) for part, said in MADE.items()})
+
+
+def asking_models(bound: BoundExperiment) -> bool:
+    """Whether an arm of the experiment asks a model."""
+    builtin = builtin_methods()
+    return any(
+        asks_model(spec.arm.reader) or (spec.arm.method in builtin and builtin[spec.arm.method].needs - {"embedder"})
+        for spec in bound.arms
+    )
+
+
+def summary(home: Home, bound: BoundExperiment, made: Amount) -> dict[str, Any]:
+    """What an evaluation did: readings (of methods that read something), their statuses, model calls, the report.
+
+    `model_calls`, `tokens` and `cost` (USD; null where a model has no price) are those of calls `made` now;
+    `cache_hits` are the calls that it needed and did not make.
+    """
     nothing = [name for name, spec in builtin_methods().items() if spec.reads_nothing]
     given = GivenExperiment(InputStore(), GoldStore(), bound.key)
     units = given.units().filter(~pl.col("method").is_in(nothing))
+    costs = given.board("costs")
     statuses = dict(units.group_by("status").len().sort("status").iter_rows())
     return {
         "release": bound.release,
@@ -102,7 +136,10 @@ def summary(home: Home, bound: BoundExperiment) -> dict[str, Any]:
         "users": len(given.users),
         "units": units.height,
         "statuses": statuses,
-        "model_calls": 0,
+        "model_calls": made.calls,
+        "cache_hits": max(int(costs["n_calls"].sum()) - made.calls, 0),
+        "tokens": made.tokens,
+        "cost": None if made.calls and costs["cost"].has_nulls() else made.cost / NANO,
         "report": str(given.results.folder / "report.html"),
         "leaderboard": str(given.results.folder / "leaderboard.csv"),
     }

@@ -15,6 +15,8 @@ from resources.documents import write_atomic
 
 PROCESS_TAG = "trailbench/process"
 Progress = Callable[[str], None]
+Materialised = dict[str, dict[str, Any]]
+"""Asset → metadata of what it materialised."""
 
 
 class RunFailed(RuntimeError):
@@ -130,7 +132,7 @@ def _started(number: int) -> str:
 
 def run_job(
     instance: dg.DagsterInstance, job: str, axes: Mapping[str, str], tags: Mapping[str, str] | None = None
-) -> dict[str, dict[str, Any]]:
+) -> Materialised:
     """Run one job for one partition here and now; asset → metadata of what it materialised.
 
     Raises `RunFailed` with the cause when a step failed.

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import dagster as dg
 
-from trailbench.running import Progress, RunFailed, dagster_instance, run_job
+from trailbench.running import Materialised, Progress, RunFailed, dagster_instance, run_job
 
 MOST_WORKERS = 4
 """SQLite takes few writers at once, and a worker holds up to 2 GB."""
@@ -46,18 +46,23 @@ class Workers:
     def __init__(self, instance: dg.DagsterInstance, pool: ProcessPoolExecutor | None) -> None:
         self.instance, self._pool = instance, pool
 
-    def run(self, work: Sequence[Work], progress: Progress) -> None:
-        """Run all of `work`, in any order; raises the first `RunFailed`, and starts nothing more then."""
+    def run(self, work: Sequence[Work], progress: Progress) -> list[Materialised]:
+        """Run all of `work`, in any order; raises the first `RunFailed`, and starts nothing more then.
+
+        Returns what `run_job` says of each, in the order in which they ended.
+        """
+        found = []
         if self._pool is None or len(work) == 1:
             for one in work:
                 progress(one.says)
-                run_job(self.instance, one.job, one.axes)
-            return
+                found.append(run_job(self.instance, one.job, one.axes))
+            return found
         running = {self._pool.submit(_run, one): one for one in work}
         try:
             for done in as_completed(running):
-                done.result()
+                found.append(done.result())
                 progress(running[done].says)
+            return found
         except BrokenProcessPool as error:
             raise RunFailed("a worker was ended from outside; run the command again, it goes on there") from error
         finally:
@@ -87,6 +92,6 @@ def _start(home: str, parent: int) -> None:
     os.environ["TRAILBENCH_HOME"] = home
 
 
-def _run(work: Work) -> None:
+def _run(work: Work) -> Materialised:
     with dagster_instance(Path(os.environ["TRAILBENCH_HOME"])) as instance:
-        run_job(instance, work.job, work.axes)
+        return run_job(instance, work.job, work.axes)

@@ -9,6 +9,8 @@ ROW_KINDS = ("method", "control", "scoring side")
 ROW_KIND = pl.Enum(ROW_KINDS)
 GROUP_KINDS = ("all", "familiarity", "activity", "activity_fixed")
 GROUP_KIND = pl.Enum(GROUP_KINDS)
+STEPS = ("build", "read", "judge")
+STEP = pl.Enum(STEPS)
 READING_STATUSES = ("ok", "short", "over", "invalid", "failed")
 STATUSES = (*READING_STATUSES, "missing")
 
@@ -37,6 +39,16 @@ EVALUATION_TABLES: dict[str, Table] = {
             "state_hash": Column(pl.String, "hash of the memory state, equal before and after the readout"),
         },
         key=("user_id", "transition_index"),
+        may_be_empty="a shard may hold no sampled user",
+    ),
+    "builds": Table(
+        "What a memory counted while it was built, one row a user and count (ours).",
+        {
+            "user_id": _USER,
+            "count": Column(pl.String, "what is counted: batches, visits, calls, rejected claims, lost steps"),
+            "n": Column(pl.Int64, "how many, over the user's whole stream"),
+        },
+        key=("user_id", "count"),
         may_be_empty="a shard may hold no sampled user",
     ),
     "readings": Table(
@@ -84,6 +96,51 @@ EVALUATION_TABLES: dict[str, Table] = {
         key=("method", "reader", "budget", "user_id", "transition_index", "pool"),
         wall="gold",
         may_be_empty="a shard may hold no sampled user",
+    ),
+    "model_calls": Table(
+        "One row a model call that an arm needed, made or answered from the cache (ours).",
+        {
+            "step": Column(STEP, "build (memory) | read (pools) | judge"),
+            "unit": Column(pl.String, "what the call was for"),
+            "role": Column(pl.String, "builder | profile | reader | judge | embedding"),
+            "endpoint": Column(pl.String, "base URL or name of the endpoint, without secrets"),
+            "model": Column(pl.String, "model asked"),
+            "key": Column(pl.String, "hash of role, endpoint, model, messages, parameters, schema and attempt"),
+            "prompt": Column(pl.String, "hash of the messages"),
+            "status": Column(pl.String, "ok | empty | truncated | refused | failed"),
+            "cached": Column(pl.Boolean, "whether the step made no call for it: the numbers are those of the first"),
+            "prompt_tokens": Column(pl.Int64, "tokens sent, as the endpoint counts", "tokens"),
+            "reply_tokens": Column(pl.Int64, "tokens received, as the endpoint counts", "tokens"),
+            "latency_ms": Column(pl.Float64, "time from the last try to its reply", "ms"),
+            "retries": Column(pl.Int64, "tries after the first"),
+            "cost": Column(pl.Int64, "by the price table; null for a model without a price", "10⁻⁹ USD", nullable=True),
+            "conceded": Column(pl.String, "parameters left out because the endpoint does not know them"),
+            "error": Column(pl.String, "class of the error of the last try; empty when there was none"),
+        },
+        key=("step", "key"),
+        order=("step", "role", "unit", "key"),
+        may_be_empty="an arm without a model makes no call",
+    ),
+    "costs": Table(
+        "What the model calls of each arm took, by step and model (ours).",
+        {
+            "method": _METHOD,
+            "reader": _READER,
+            "budget": _BUDGET,
+            "step": Column(STEP, "build (memory) | read (pools) | judge"),
+            "model": Column(pl.String, "model asked"),
+            "n_calls": Column(pl.Int64, "calls needed, whether made or cached"),
+            "n_cached": Column(pl.Int64, "of these answered from the cache when last needed"),
+            "n_failed": Column(pl.Int64, "of these without a whole reply"),
+            "n_retries": Column(pl.Int64, "tries after the first"),
+            "prompt_tokens": Column(pl.Int64, "tokens sent", "tokens"),
+            "reply_tokens": Column(pl.Int64, "tokens received", "tokens"),
+            "seconds": Column(pl.Float64, "sum of the calls' latencies when they were made", "s"),
+            "cost": Column(pl.Float64, "by the price table; null where a model has no price", "USD", nullable=True),
+        },
+        key=("method", "reader", "budget", "step", "model"),
+        wall="gold",
+        may_be_empty="an experiment without a model makes no call",
     ),
     "leaderboard": Table(
         "Methods compared on the same frozen units, by reader, budget, pool and group; null where undefined.",

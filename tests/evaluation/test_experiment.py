@@ -3,7 +3,17 @@
 import polars as pl
 import pytest
 
-from pipelines.evaluation.experiment import DEMO, BadExperiment, Experiment, arms, parse, sample_users
+from pipelines.commerce.tables import POOL
+from pipelines.evaluation.experiment import (
+    DEMO,
+    BadExperiment,
+    Experiment,
+    Slice,
+    arms,
+    parse,
+    sample_users,
+    slice_of,
+)
 from pipelines.memory.registry import builtin_methods
 from resources.experiment_spec import bind
 
@@ -98,9 +108,72 @@ def test_a_sample_is_keyed_nested_and_independent_of_order():
 
 def test_a_bound_experiment_carries_the_fingerprints_of_its_methods_and_refuses_what_they_do_not_take():
     readers = {"embedding": "e"}
-    experiment = Experiment(name="a", methods={"recent_k": [{}]})
+    asked = Slice(("u",))
+
+    def bound(methods):
+        return bind(Experiment(name="a", methods=methods), "r", "key", asked, readers, lambda role, name: role + name)
+
     spec = builtin_methods()["recent_k"]
-    (arm,) = bind(experiment, "r", "key", ["u"], readers).arms
-    assert arm.arm == arms(experiment, "r", {"recent_k": spec.fingerprint(spec.config_model())}, readers)[0]
+    (arm,) = bound({"recent_k": [{}]}).arms
+    expected = {"recent_k": spec.fingerprint(spec.config_model())}
+    assert arm.arm == arms(Experiment(name="a", methods={"recent_k": [{}]}), "r", expected, readers)[0]
+    assert arm.slice == asked
     with pytest.raises(BadExperiment, match="method recent_k does not take its configuration: nope: Extra inputs"):
-        bind(Experiment(name="a", methods={"recent_k": [{"nope": 1}]}), "r", "key", ["u"], readers)
+        bound({"recent_k": [{"nope": 1}]})
+    with pytest.raises(BadExperiment, match="method recent_k asks no model: take `builder` out"):
+        bound({"recent_k": [{"builder": "m"}]})
+
+
+POOLS = pl.DataFrame(
+    [(f"u{user}", t, pool) for user in range(6) for t in range(4) for pool in ("remember", "infer")] * 2,
+    schema={"user_id": pl.String, "transition_index": pl.Int32, "pool": POOL},
+    orient="row",
+)
+
+
+def sliced(**more):
+    return slice_of(POOLS.lazy(), Experiment(name="a", methods={"empty": [{}]}, **more))
+
+
+def test_a_slice_limits_users_batches_and_pools_and_a_larger_one_holds_it():
+    assert sliced() == Slice(tuple(f"u{n}" for n in range(6)))
+    part = sliced(users=3, batches=2)
+    rows = part.of(POOLS.lazy().unique()).collect()
+    assert set(rows["user_id"]) == set(part.users) and len(part.users) == 3
+    assert set(rows["transition_index"]) == {0, 1} and rows.height == 3 * 2 * 2
+    small, large = (sliced(users=3, batches=2, readings=n) for n in (4, 7))
+    assert len(small.pools) == 4 and set(small.pools) < set(large.pools) <= set(rows.rows())
+    assert sliced(readings=1000).of(POOLS.lazy().unique()).collect().height == 6 * 4 * 2
+    shuffled = slice_of(
+        POOLS.sample(fraction=1, shuffle=True, seed=3).lazy(),
+        Experiment(name="a", methods={"empty": [{}]}, users=3, batches=2, readings=4),
+    )
+    assert shuffled == small
+
+
+def test_a_slice_narrows_tables_by_the_columns_that_they_have():
+    part = Slice(("u1", "u2"), 2, (("u1", 0, "infer"),))
+    batches = pl.LazyFrame({"user_id": ["u1", "u1", "u2", "u3"], "batch_index": [1, 2, 0, 0]})
+    assert part.of(batches).collect().rows() == [("u1", 1), ("u2", 0)]
+    assert part.of(batches, ("u2",)).collect().rows() == [("u2", 0)]
+    assert part.of(pl.LazyFrame({"user_id": ["u1", "u3"], "n": [7, 8]})).collect().rows() == [("u1", 7)]
+    assert part.of(POOLS.lazy().unique()).collect().rows() == [("u1", 0, "infer")]
+
+
+def test_models_are_named_a_memory_or_a_reader_at_a_time():
+    text = """\
+name: models
+methods:
+  profile_gen: [{}, {builder: big/model, every_batches: 2}]
+readers: [llm, "llm:other/model"]
+models: {reader: small}
+limits: {calls: 10}
+"""
+    experiment = parse(text, "models.yaml")
+    got = arms_of(experiment, "r", readers={"llm": "a", "llm:other/model": "b"})
+    assert [(arm.builder, arm.config) for arm in got[::2]] == [("", {}), ("big/model", {"every_batches": 2})]
+    assert [arm.reader for arm in got] == ["llm", "llm:other/model"] * 2
+    assert len({arm.key for arm in got}) == 4 and not any(mark in arm.key for arm in got for mark in "|,[]/: ")
+    assert (experiment.limits.calls, experiment.models) == (10, {"reader": "small"})
+    with pytest.raises(BadExperiment, match=r"models\.yaml, line 5"):
+        parse(text.replace("reader: small", "scribe: small"), "models.yaml")

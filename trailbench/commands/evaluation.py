@@ -32,8 +32,8 @@ def evaluate(
             chosen = chosen.model_copy(update={"readers": reader})
         bound = bind_to_release(opened, chosen, release or chosen.release or newest_release(opened))
         with dagster_instance(opened.folder) as instance, progress(as_json) as step:
-            run_experiment(instance, opened, bound, step)
-        _print_board(opened, bound, {}, as_json)
+            made = run_experiment(instance, opened, bound, step)
+        _print_board(opened, bound, made, {}, as_json)
 
 
 def report(
@@ -46,6 +46,7 @@ def report(
     use_home(home)
     with errors():
         from resources.home import open_home
+        from resources.models.budget import Amount
         from trailbench.evaluating import bind_to_release, experiment_named, newest_release
         from trailbench.running import dagster_instance, run_job
 
@@ -57,7 +58,7 @@ def report(
                 refuse(f"{bound.experiment.name} was not evaluated on {bound.release}; run `trailbench evaluate` first")
             step("leaderboard and report")
             run_job(instance, "board", {"experiment": bound.key})
-        _print_board(opened, bound, {}, as_json)
+        _print_board(opened, bound, Amount(), {}, as_json)
 
 
 def methods(as_json: JsonOption = False) -> None:
@@ -107,8 +108,8 @@ def demo(
             if not as_json:
                 print_frame("Funnel", opened.store.scan("funnel", {"release": spec.key}).drop("place").collect())
             with progress(as_json) as step:
-                run_experiment(instance, opened, bound, step)
-        _print_board(opened, bound, {"home": str(opened.folder)}, as_json)
+                made = run_experiment(instance, opened, bound, step)
+        _print_board(opened, bound, made, {"home": str(opened.folder)}, as_json)
         if not as_json:
             out.print(
                 "Open the report in a browser, or see the DAG, its checks and lineage with: [bold]make ui[/bold]",
@@ -116,10 +117,10 @@ def demo(
             )
 
 
-def _print_board(home: Any, bound: Any, more: dict[str, Any], as_json: bool) -> None:
+def _print_board(home: Any, bound: Any, made: Any, more: dict[str, Any], as_json: bool) -> None:
     from trailbench.evaluating import board_of, summary
 
-    facts = {**summary(home, bound), **more}
+    facts = {**summary(home, bound, made), **more}
     if as_json:
         print_json(facts)
         return

@@ -1,0 +1,58 @@
+"""Model calls of an experiment: engines within its limits, and what its arms' calls took."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import polars as pl
+
+from assets.arms import GivenArm, scope_of
+from pipelines.evaluation.experiment import Limits
+from pipelines.models import Role
+from pipelines.schema import TABLES, conform
+from resources.dag import Models
+from resources.experiment_spec import experiment_key, load_experiment
+from resources.models.budget import Amount
+from resources.models.engine import ModelEngine
+from resources.models.ledger import Ledger
+
+STEPS = ("build", "read")
+
+
+@contextmanager
+def engine_of(given: GivenArm, models: Models, names: Mapping[Role, str]) -> Iterator[ModelEngine]:
+    """An engine for the arm's models, within what the experiment's limits leave."""
+    limits = given.spec.limits
+    spent = Amount() if limits == Limits() else spent_on(given, models)
+    with models.access.open(names, limits, spent) as engine:
+        yield engine
+
+
+def spent_on(given: GivenArm, models: Models) -> Amount:
+    """What the arms of the experiment have spent on this home so far, cached replies left out."""
+    arm = given.arm
+    bound = load_experiment(given.store.catalog.store, experiment_key(arm.experiment, arm.release))
+    scopes = {scope_of(spec.arm, step, shard) for spec in bound.arms for step in STEPS for shard in given.store.shards}
+    with ledger_of(models) as ledger:
+        rows = [ledger.calls(scope) for scope in sorted(scopes)]
+    made = pl.concat(rows).filter(~pl.col("cached")).select("prompt_tokens", "reply_tokens", "cost")
+    prompt, reply, cost = made.select("prompt_tokens", "reply_tokens", "cost").sum().row(0)
+    return Amount(made.height, prompt + reply, cost)
+
+
+@contextmanager
+def ledger_of(models: Models) -> Iterator[Ledger]:
+    """The account of model calls of the home folder."""
+    ledger = Ledger(models.access.ledger)
+    try:
+        yield ledger
+    finally:
+        ledger.close()
+
+
+def calls_of(given: GivenArm, models: Models) -> pl.DataFrame:
+    """Table `model_calls`: every call that the arm's memory and readings needed on this shard."""
+    if not models.access.ledger.is_file():
+        return TABLES["model_calls"].empty()
+    with ledger_of(models) as ledger:
+        rows = [ledger.calls(given.scope(step)).with_columns(step=pl.lit(step)) for step in STEPS]
+    return conform(pl.concat(rows).lazy(), "model_calls").collect()
