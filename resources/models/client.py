@@ -93,12 +93,13 @@ class EndpointClient:
 
     def __init__(self, endpoint: Endpoint, connections: int, timeout_seconds: float) -> None:
         self._timeout = timeout_seconds
+        self._key = endpoint.api_key.get_secret_value() if endpoint.api_key else ""
         host = urlsplit(endpoint.base_url).hostname or ""
         limits = httpx2.Limits(max_connections=connections, max_keepalive_connections=connections)
         self._sdk = openai.AsyncOpenAI(
             base_url=endpoint.base_url,
             # The SDK wants one; servers that need none ignore it.
-            api_key=endpoint.api_key.get_secret_value() if endpoint.api_key else "none",
+            api_key=self._key or "none",
             max_retries=0,
             timeout=timeout_seconds,
             http_client=openai.DefaultAsyncHttpxClient(
@@ -137,12 +138,13 @@ class EndpointClient:
             reason = "no connection; check TRAILBENCH_MODEL_BASE_URL"
             return Outcome("failed", error="ConnectionError", reason=reason, again=True, endpoint_fault=True)
         except openai.APIStatusError as error:
-            return _status_outcome(error)
+            return _status_outcome(error, self._key)
 
 
-def _status_outcome(error: openai.APIStatusError) -> Outcome:
+def _status_outcome(error: openai.APIStatusError, key: str) -> Outcome:
     status = error.status_code
-    code = next((c for c in (error.code, error.type) if isinstance(c, str) and _CODE.fullmatch(c)), "")
+    words = (word for word in (error.code, error.type) if isinstance(word, str) and _CODE.fullmatch(word))
+    code = next((word for word in words if word not in key and not (key and key in word)), "")
     known = _REMEDIES.get(status, "redirected elsewhere, which is not followed" if 300 <= status < 400 else "")
     again = status in _AGAIN or status >= 500
     return Outcome(

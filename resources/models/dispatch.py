@@ -259,7 +259,7 @@ class Dispatcher:
         def done(entry: Entry, error: Exception | None) -> None:
             self._forget(call, future)
             if error:
-                future.set_exception(ModelStopped(str(error)))
+                future.set_exception(error)
             elif entry.reply and entry.reply is not answer.kept:
                 future.set_result(Answered(outcome_of(entry.reply), entry.reply))
             else:

@@ -27,7 +27,7 @@ class ModelEngine:
     Budgets and circuits count what this engine does. Use it as a context manager, or
     `close` it: calls that have not begun are dropped then, finished ones are kept.
     Raises `ModelSettingsError` when a cost budget is set for a model without a price,
-    `LedgerError` when the file cannot be used.
+    `LedgerError` (a `ModelStopped`) when the file cannot be used.
     """
 
     def __init__(self, endpoints: Mapping[Part, Endpoint], path: Path, rules: CallRules | None = None) -> None:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from pipelines.models import ModelStopped
 from resources.models import accounting
 from resources.models.accounting import CallRow, calls_frame
 
@@ -33,8 +34,8 @@ _SCHEMA = (
 )
 
 
-class LedgerError(RuntimeError):
-    """The file of model calls cannot be used; names it and the remedy."""
+class LedgerError(ModelStopped):
+    """The file of model calls cannot be used, so no call may be made; names it and the remedy."""
 
 
 class Kept(NamedTuple):
@@ -86,7 +87,7 @@ class Ledger:
     def submit(self, entry: Entry) -> None:
         """Hand over what is to be committed; returns at once."""
         if self._closed:
-            entry.done(entry, LedgerError(f"{self.path} is closed"))
+            entry.done(entry, LedgerError(f"{self.path} is closed: the engine of model calls has ended"))
         else:
             self._queue.put(entry)
 
@@ -109,6 +110,7 @@ class Ledger:
     def calls(self, scope: str) -> pl.DataFrame:
         """Table `MODEL_CALLS` of a scope."""
         with self._lock:
+            self._check_open()
             return calls_frame(self._reader.execute(accounting.READ, (scope,)).fetchall())
 
     def close(self) -> None:
@@ -121,10 +123,15 @@ class Ledger:
         with self._lock:
             self._reader.close()
 
+    def _check_open(self) -> None:
+        if self._closed:
+            raise LedgerError(f"{self.path} is closed: the engine of model calls has ended")
+
     def _select(self, query: str, keys: Sequence[str]) -> Iterator[tuple[Any, ...]]:
         for start in range(0, len(keys), _KEYS_AT_ONCE):
             some = keys[start : start + _KEYS_AT_ONCE]
             with self._lock:
+                self._check_open()
                 rows = self._reader.execute(f"{query} ({','.join('?' * len(some))})", some).fetchall()
             yield from rows
 
