@@ -70,6 +70,9 @@ class Experiment(BaseModel):
     readings: Annotated[int, Field(ge=1)] | Literal["all"] = Field(
         default="all", description="size of the keyed sample of pools that every arm is asked, or all"
     )
+    split: Literal["train", "validation", "test"] = Field(
+        default="test", description="which targets of an on-chain release are asked; commerce releases have no splits"
+    )
     seed: int = Field(default=20261, ge=0, description="seed of the sample, of intervals and of methods that draw")
 
     @model_validator(mode="after")
@@ -127,7 +130,9 @@ class Slice:
     batches: int | None = None
     """First batches of a user; None is all."""
     pools: tuple[tuple[str, int, str], ...] | None = field(default=None)
-    """(user, transition, pool) of the sampled pools; None is all."""
+    """(user, transition, pool) of the sampled pools, or (wallet, event, layer) of targets; None is all."""
+    split: str = ""
+    """On-chain: whose targets are asked."""
 
     def of(self, rows: pl.LazyFrame, users: tuple[str, ...] | None = None) -> pl.LazyFrame:
         """Rows of a table with users that fall into the slice; `users` narrows it further."""
@@ -157,7 +162,7 @@ def arms(experiment: Experiment, release: str, methods: Mapping[str, str], reade
             for reader in experiment.readers:
                 out.append(
                     Arm(
-                        key="~".join([experiment.name, label, _plain(reader, 60), str(budget)]),
+                        key="~".join([experiment.name, label, plain_name(reader, 60), str(budget)]),
                         experiment=experiment.name,
                         release=release,
                         label=label,
@@ -271,10 +276,10 @@ def _label(method: str, config: dict[str, Value]) -> str:
     """`recent_k`, or `recent_k-k5` with a configuration; long or strange ones end in a hash."""
     if not config:
         return method
-    return f"{method}-{_plain('-'.join(f'{name}{config[name]}' for name in sorted(config)), 40)}"
+    return f"{method}-{plain_name('-'.join(f'{name}{config[name]}' for name in sorted(config)), 40)}"
 
 
-def _plain(text: str, longest: int) -> str:
+def plain_name(text: str, longest: int) -> str:
     """Text as a folder can carry it; what is too long or strange is cut and ends in a hash of the whole."""
     plain = re.sub(r"[^A-Za-z0-9._-]+", "_", text)
     if plain == text and len(plain) <= longest:
