@@ -10,6 +10,7 @@ from assets.inputs import content, whole
 from assets.partitions import RELEASES
 from assets.steps import OWNERS
 from pipelines.evaluation.comparable import agreed
+from pipelines.evaluation.faults import NOTES
 from pipelines.evaluation.scores import recall_by_position
 from pipelines.schema import TABLES, conform
 from resources.catalog import Catalog
@@ -19,7 +20,7 @@ from resources.results import Results
 from resources.store import Published
 
 STATED = {
-    "readouts": ("method", "version", "wall", "budget", "tokens", "model", "embedder", "prompts"),
+    "readouts": ("method", "version", "wall", "budget", "tokens", "weak_builder", "model", "embedder", "prompts"),
     "readings": ("reader", "prompt", "weak"),
     "units": ("evaluator",),
 }
@@ -113,6 +114,16 @@ class GivenExperiment:
             )
             for spec in self.bound.arms
         )
+
+    def weakness(self) -> pl.DataFrame:
+        """One row an arm: `method`, `reader`, `budget`, and whether a `weak` model built its memory or read it."""
+        stated = self.provenance()
+        rows = [
+            (one.label, one.reader, one.budget, bool(own.get("weak")) or bool(own.get("weak_builder")))
+            for one, own in ((spec.arm, stated[spec.arm.key]) for spec in self.bound.arms)
+        ]
+        schema = {name: NOTES[name] for name in ("method", "reader", "budget")} | {"weak": pl.Boolean()}
+        return pl.DataFrame(rows, schema=schema, orient="row")
 
     def builds(self) -> pl.DataFrame:
         """What the memories of all arms counted, summed over users: `method`, `count`, `n`."""

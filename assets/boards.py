@@ -22,6 +22,7 @@ from pipelines.evaluation import plots
 from pipelines.evaluation.comparable import UnlikeRuns, check_comparable
 from pipelines.evaluation.costs import costs
 from pipelines.evaluation.differences import differences
+from pipelines.evaluation.faults import faults
 from pipelines.evaluation.leaderboard import BOARD, csv_safe
 from pipelines.evaluation.leaderboard import leaderboard as make_leaderboard
 from pipelines.evaluation.report import render
@@ -33,7 +34,7 @@ from resources.tokenizer import load_tokens
 
 BOARD_TABLES = ("leaderboard", "differences", "positions", "costs")
 ASKED = ("pools", "pool_gold", "transitions", "cohort", "popularity")
-CODE = ("leaderboard", "differences", "scores", "standing", "costs")
+CODE = ("faults", "leaderboard", "differences", "scores", "standing", "costs")
 PICTURES, PICTURE_BYTES = 4, 200_000
 """How many plots the UI shows at most, and of which size: every materialisation stores them in the event log."""
 
@@ -54,9 +55,10 @@ def leaderboard(context: dg.AssetExecutionContext, store: InputStore, gold: Gold
     def make() -> Made:
         rows = pl.concat([given.units(), *_scoring_side(given)])
         paired = differences(rows, given.seed)
-        board = make_leaderboard(rows, paired, given.seed)
+        taken = costs(given.calls())
+        board = make_leaderboard(rows, paired, given.seed, faults(given.weakness(), given.builds(), taken))
         tables = {"leaderboard": board, "differences": paired, "positions": given.positions()}
-        tables |= {"costs": costs(given.calls())}
+        tables |= {"costs": taken}
         return Made(tables, companions={"units": rows}, findings={"leaderboard": credibility(board)})
 
     yield from publish(

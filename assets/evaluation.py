@@ -62,6 +62,7 @@ def readouts(context: dg.AssetExecutionContext, store: InputStore, models: Model
             "model": [models.access.fingerprint(role, name) for role, name in names.items()],
             "embedder": StaticEmbedder().fingerprint if "embedder" in method.needs else "",
             "prompts": method.prompts,
+            "weak_builder": any(models.access.endpoint(role, name).weak for role, name in names.items()),
         }
         yield from publish(
             context,

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from pipelines.evaluation import intervals
+from pipelines.evaluation.faults import NOTES
 from pipelines.evaluation.groups import FIXED_GROUPS, activity_groups, valid_for_all
 from pipelines.evaluation.pairs import ranks
 from pipelines.evaluation.readers import UNIT
@@ -30,7 +31,9 @@ _ZEROS: dict[str, object] = dict.fromkeys(
 """A group without users."""
 
 
-def leaderboard(units: pl.DataFrame, differences: pl.DataFrame, seed: int = 0) -> pl.DataFrame:
+def leaderboard(
+    units: pl.DataFrame, differences: pl.DataFrame, seed: int = 0, notes: pl.DataFrame | None = None
+) -> pl.DataFrame:
     """Table `leaderboard`: one row a board, pool, group and method; NaN never, null where undefined.
 
     - `group_kind`: `all` (every frozen unit); `familiarity` (positives of one
@@ -40,7 +43,8 @@ def leaderboard(units: pl.DataFrame, differences: pl.DataFrame, seed: int = 0) -
       `expected_recall` averages over orders of equal scores; `missed` = 1 − recall.
     - `chance` = mean over units of |P| / |pool|; `adjusted_recall` = (r − c) / (1 − c) of the micro recall.
     - `coverage` = share of units read; `bound_low`, `bound_high` = recall were the others all wrong, right.
-    - `rank` and tie `band` (from `differences`) in the groups `all`; `flags` says what makes a row suspect.
+    - `rank` and tie `band` (from `differences`) in the groups `all`; `flags` says what makes a row suspect, `notes`
+      (`faults.NOTES`) what is known of it from elsewhere.
 
     Raises `ValueError` when `units` is empty, has a row twice, or when methods of a board cover different units.
     """
@@ -49,7 +53,8 @@ def leaderboard(units: pl.DataFrame, differences: pl.DataFrame, seed: int = 0) -
     rows = [row for key, frame in boards(units) for row in _board(key, frame, differences, seed)]
     board = pl.DataFrame(rows, schema=TABLES["leaderboard"].schema, orient="row")
     # Twelfth digits may differ between matrix libraries; published ones do not.
-    flagged = _flagged(board.with_columns(pl.col(pl.Float64).fill_nan(None).round(DECIMALS)))
+    known = pl.DataFrame(schema=NOTES) if notes is None else notes
+    flagged = _flagged(board.with_columns(pl.col(pl.Float64).fill_nan(None).round(DECIMALS)), known)
     return conform(flagged.lazy(), "leaderboard").collect()
 
 
@@ -239,11 +244,11 @@ def _row(
     return tuple(row.get(name) for name in TABLES["leaderboard"].columns)
 
 
-def _flagged(board: pl.DataFrame) -> pl.DataFrame:
+def _flagged(board: pl.DataFrame, notes: pl.DataFrame) -> pl.DataFrame:
     """Rows at or below a memory of nothing or of someone else, with units unanswered, or whose readouts say nothing."""
     same = [*BOARD, *_GROUP]
-    flagged = board
-    flags = []
+    flagged = board.join(notes, on=["method", *BOARD], how="left", maintain_order="left")
+    flags: list[pl.Expr] = []
     method = (pl.col("kind") == "method") & (pl.col("n_units") > 0)
     for control in (EMPTY, SHUFFLED):
         level = board.filter(pl.col("method") == control).select(*same, pl.col("recall").alias(f"__{control}"))
@@ -253,6 +258,7 @@ def _flagged(board: pl.DataFrame) -> pl.DataFrame:
     flags += [
         pl.when(pl.col("coverage") < 1).then(pl.lit("coverage < 1")),
         pl.when(method & (pl.col("tokens").fill_null(0) == 0)).then(pl.lit("readouts are empty")),
+        pl.col("note"),
     ]
     return flagged.with_columns(pl.concat_str(flags, separator="; ", ignore_nulls=True).alias("flags")).select(
         board.columns

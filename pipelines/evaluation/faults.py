@@ -1,0 +1,39 @@
+"""What went wrong, or weakly, behind a row of a leaderboard: said in its flags (ours)."""
+
+import polars as pl
+
+from pipelines.schema import TABLES
+
+NOTES = pl.Schema(
+    {name: TABLES["costs"].schema[name] for name in ("method", "reader", "budget")} | {"note": pl.String()}
+)
+"""What `faults` gives: at most one row a method, reader and budget."""
+LOST = "lost"
+"""What memories count under a name that begins so is lost: steps, batches."""
+
+
+def faults(arms: pl.DataFrame, builds: pl.DataFrame, costs: pl.DataFrame) -> pl.DataFrame:
+    """Frame `NOTES` of the arms that are degraded or weak.
+
+    `arms` has one row an arm (`method`, `reader`, `budget`, `weak`: whether a weak model built the memory or read it),
+    `builds` the counts of each method (`method`, `count`, `n`), `costs` is the table of that name.
+    """
+    lost = builds.filter(pl.col("count").str.starts_with(LOST) & (pl.col("n") > 0) & ~pl.col("count").str.contains(":"))
+    lost = (
+        lost.sort("method", "count")
+        .group_by("method", maintain_order=True)
+        .agg(pl.format("degraded: {} {}", "n", pl.col("count").str.replace_all("_", " ")).str.join(", ").alias("lost"))
+    )
+    cell = ["method", "reader", "budget"]
+    failed = costs.group_by(cell).agg(pl.col("n_failed").sum()).filter(pl.col("n_failed") > 0)
+    failed = failed.select(*cell, pl.format("degraded: {} calls without a whole reply", "n_failed").alias("failed"))
+    said = pl.concat_str(
+        "lost", "failed", pl.when("weak").then(pl.lit("weak model")), separator="; ", ignore_nulls=True
+    )
+    return (
+        arms.join(lost, on="method", how="left")
+        .join(failed, on=cell, how="left")
+        .select(*cell, said.alias("note"))
+        .filter(pl.col("note") != "")
+        .match_to_schema(NOTES)
+    )

@@ -1,0 +1,59 @@
+"""Flags that come from elsewhere than the scores: lost steps, calls without a reply, weak models."""
+
+import polars as pl
+
+from pipelines.evaluation.costs import costs
+from pipelines.evaluation.faults import NOTES, faults
+from pipelines.schema import TABLES
+
+CELL = {name: NOTES[name] for name in ("method", "reader", "budget")}
+
+
+def arms(*rows: tuple[str, str, int, bool]) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema=CELL | {"weak": pl.Boolean()}, orient="row")
+
+
+def calls(*rows: dict[str, object]) -> pl.DataFrame:
+    base = {"step": "read", "role": "reader", "model": "m", "status": "ok", "cached": False, "endpoint": "e"}
+    base |= {"prompt_tokens": 10, "reply_tokens": 3, "latency_ms": 500.0, "retries": 0, "cost": 2_000_000_000}
+    base |= {"prompt": "p", "conceded": "", "error": "", "unit": "u", "method": "a", "reader": "llm", "budget": 600}
+    made = [base | {"key": str(place)} | row for place, row in enumerate(rows)]
+    return pl.DataFrame(made, schema=dict(TABLES["model_calls"].schema) | CELL)
+
+
+def test_costs_are_sums_by_arm_step_and_model() -> None:
+    made = costs(
+        calls(
+            {},
+            {"cached": True, "cost": 500_000_000},
+            {"status": "failed", "retries": 5, "reply_tokens": 0, "error": "Timeout"},
+            {"step": "build", "model": "dear", "cost": None},
+            {"step": "build", "model": "dear"},
+            {"budget": 300, "status": "truncated"},
+        ).lazy()
+    )
+    rows = made.select("budget", "step", "model", "n_calls", "n_cached", "n_failed", "n_retries", "seconds", "cost")
+    assert rows.rows() == [
+        (300, "read", "m", 1, 0, 1, 0, 0.5, 2.0),
+        (600, "build", "dear", 2, 0, 0, 0, 1.0, None),
+        (600, "read", "m", 3, 1, 1, 5, 1.5, 4.5),
+    ]
+    assert made.select("prompt_tokens", "reply_tokens").rows() == [(10, 3), (20, 6), (30, 6)]
+
+
+def test_what_was_lost_failed_or_weak_is_said_and_nothing_else() -> None:
+    builds = pl.DataFrame(
+        [("a", "batches", 9), ("a", "lost_steps", 2), ("a", "lost_steps:themes", 2), ("b", "lost_steps", 0)],
+        schema={"method": pl.String, "count": pl.String, "n": pl.Int64},
+        orient="row",
+    )
+    taken = costs(calls({"status": "failed"}, {"status": "empty", "budget": 300}, {"method": "c"}).lazy())
+    found = faults(
+        arms(("a", "llm", 600, True), ("a", "llm", 300, False), ("b", "llm", 600, False), ("c", "lexical", 600, False)),
+        builds,
+        taken,
+    )
+    assert found.rows() == [
+        ("a", "llm", 600, "degraded: 2 lost steps; degraded: 1 calls without a whole reply; weak model"),
+        ("a", "llm", 300, "degraded: 2 lost steps; degraded: 1 calls without a whole reply"),
+    ]
