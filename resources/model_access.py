@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from decimal import Decimal
 from pathlib import Path
 
 from pipelines.evaluation.experiment import Limits
@@ -15,6 +16,7 @@ from pipelines.models import ModelStopped, Reply, Request, Role
 from resources.models.budget import Amount
 from resources.models.engine import ModelEngine
 from resources.models.identity import fingerprint
+from resources.models.prices import Price
 from resources.models.settings import Endpoint, ModelSettings, Part
 
 _NOWHERE = "http://127.0.0.1:1/v1"
@@ -65,7 +67,10 @@ class ModelAccess:
 
                 server = stack.enter_context(embedded_server(self.home))
                 endpoints |= {role: _embedded(server.base_url) for role in unset}
-            rules = self.settings.model_copy(update=_left(self.settings, limits, spent))
+            # What runs on this machine has no price.
+            prices = {_embedded(_NOWHERE).model: Price(prompt=Decimal(0))} if unset else {}
+            update = {"prices": {**prices, **self.settings.prices}, **_left(self.settings, limits, spent)}
+            rules = self.settings.model_copy(update=update)
             yield stack.enter_context(ModelEngine(endpoints, self.ledger, rules))
 
 

@@ -190,6 +190,9 @@ class MethodSpec:
     """What `Method.open` must be given: models by role (`builder` and `profile` arrive as `llm`), an embedder."""
     prompts: str = ""
     """Hash of the prompts it sends (`pipelines.prompts`); empty when it asks no model."""
+    most_calls: Callable[[Any, int], tuple[int, int]] | None = None
+    """For estimates: calls that a batch makes at most, and about how many prompt tokens they have, by the method's
+    configuration and the tokens of the batch's lines."""
 
     def fingerprint(self, config: BaseModel) -> str:
         """Hash of name, version, stream, configuration, wall and prompts: what readouts depend on besides data

@@ -23,7 +23,14 @@ def evaluate(
     use_home(home)
     with errors():
         from resources.home import open_home
-        from trailbench.evaluating import bind_to_release, experiment_named, newest_release, run_experiment
+        from trailbench.estimating import estimate_experiment
+        from trailbench.evaluating import (
+            asking_models,
+            bind_to_release,
+            experiment_named,
+            newest_release,
+            run_experiment,
+        )
         from trailbench.running import dagster_instance
 
         opened = open_home(make=False)
@@ -31,9 +38,50 @@ def evaluate(
         if reader:
             chosen = chosen.model_copy(update={"readers": reader})
         bound = bind_to_release(opened, chosen, release or chosen.release or newest_release(opened))
+        if asking_models(bound) and not as_json:
+            _print_estimate(estimate_experiment(opened, bound))
         with dagster_instance(opened.folder) as instance, progress(as_json) as step:
             made = run_experiment(instance, opened, bound, step)
         _print_board(opened, bound, made, {}, as_json)
+
+
+def estimate(
+    release: Annotated[str | None, typer.Argument(help="Release name; else the experiment's, else the newest.")] = None,
+    experiment: Annotated[str, typer.Option(help="Built-in name or YAML file.")] = "demo",
+    home: HomeOption = None,
+    reader: ReaderOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say what the model calls of an experiment take, before any is made: calls, tokens, cost, time."""
+    use_home(home)
+    with errors():
+        from resources.home import open_home
+        from trailbench.estimating import estimate_experiment
+        from trailbench.evaluating import bind_to_release, experiment_named, newest_release
+
+        opened = open_home(make=False)
+        chosen = experiment_named(experiment)
+        if reader:
+            chosen = chosen.model_copy(update={"readers": reader})
+        bound = bind_to_release(opened, chosen, release or chosen.release or newest_release(opened))
+        rows = estimate_experiment(opened, bound)
+        if as_json:
+            print_json({"release": bound.release, "experiment": bound.experiment.name, "estimate": rows})
+        else:
+            _print_estimate(rows)
+
+
+def _print_estimate(rows: list[dict[str, Any]]) -> None:
+    if not rows:
+        out.print("This experiment asks no model.")
+        return
+    shown = [
+        [row[name] for name in ("role", "model", "calls", "tokens_in", "tokens_out", "cost", "seconds")] for row in rows
+    ]
+    print_table("Model calls (most; cached ones are free)", ESTIMATE, shown)
+
+
+ESTIMATE = ("role", "model", "calls", "prompt tokens", "reply tokens", "USD", "seconds")
 
 
 def report(
@@ -159,4 +207,4 @@ def _said(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-COMMANDS = (evaluate, report, methods, demo)
+COMMANDS = (evaluate, estimate, report, methods, demo)
