@@ -1,5 +1,6 @@
 """Parts to judge, for the tests of judges."""
 
+import json
 from typing import Any
 
 import polars as pl
@@ -24,3 +25,13 @@ def part(item: str, name: str = "value", user: str = "u", **changes: Any) -> dic
 
 def parts(*rows: dict[str, Any]) -> pl.DataFrame:
     return pl.DataFrame(list(rows), schema=dict(PARTS))
+
+
+def judgment(label: str, core: Any = True, detail: Any = 2, **more: Any) -> dict[str, Any]:
+    """One entry of a judge's reply."""
+    return {"part": label, "analysis": "seen", "core_correct": core, "detail_quality": detail} | more
+
+
+def said(*judgments: dict[str, Any]) -> str:
+    """A judge's reply."""
+    return json.dumps({"judgments": list(judgments)})

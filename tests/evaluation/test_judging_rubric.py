@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from judging_world import part, parts
+from judging_world import judgment, part, parts, said
 from scripted_model import ScriptedModel
 
 from pipelines.evaluation.judging import BadParts
@@ -28,14 +28,6 @@ from resources.tokenizer import load_tokens
 
 TOKENS = load_tokens()
 TWO = parts(part("i", "schedule.days", expected="[1, 3]", given="[1]"), part("i", "timing.start"))
-
-
-def judgment(label: str, core: Any = True, detail: Any = 2, **more: Any) -> dict[str, Any]:
-    return {"part": label, "analysis": "seen", "core_correct": core, "detail_quality": detail} | more
-
-
-def said(*judgments: dict[str, Any]) -> str:
-    return json.dumps({"judgments": list(judgments)})
 
 
 def judge_of(script, rubric: Rubric = CORE_DETAIL, **options) -> tuple[RubricJudge, ScriptedModel]:
