@@ -7,8 +7,8 @@ a package. It is weak, and whatever it answers is labelled so.
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from decimal import Decimal
+from functools import cached_property
 from pathlib import Path
 
 from pipelines.evaluation.experiment import Limits

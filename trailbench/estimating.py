@@ -83,11 +83,9 @@ def _memory(method: MethodSpec, spec: ArmSpec, given: Histories, users: tuple[st
 
 
 def _histories(home: Home, bound: BoundExperiment) -> Histories:
-    at, shards = {"release": bound.release_key}, home.shards
-    tables = {
-        name: bound.slice.of(home.store.scan(name, at, shards)).collect()
-        for name in ("visits", "batches", "transitions")
-    }
+    at = {"release": bound.release_key}
+    scans = {name: home.store.scan(name, at, home.shards) for name in ("visits", "batches", "transitions")}
+    tables = {name: bound.slice.of(rows).collect() for name, rows in scans.items()}
     return histories(**tables, taxonomy=home.store.scan("taxonomy", at).collect())
 
 

@@ -75,9 +75,8 @@ def _print_estimate(rows: list[dict[str, Any]]) -> None:
     if not rows:
         out.print("This experiment asks no model.")
         return
-    shown = [
-        [row[name] for name in ("role", "model", "calls", "tokens_in", "tokens_out", "cost", "seconds")] for row in rows
-    ]
+    fields = ("role", "model", "calls", "tokens_in", "tokens_out", "cost", "seconds")
+    shown = [[row[name] for name in fields] for row in rows]
     print_table("Model calls (most; cached ones are free)", ESTIMATE, shown)
 
 
