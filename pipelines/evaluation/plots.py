@@ -41,39 +41,27 @@ Spec = dict[str, Any]
 def recall(board: pl.DataFrame, reader: str, budget: int, pool: str) -> Spec:
     """Recall of every method with its 95 % interval, best first, and chance as a line."""
     rows = _rows(board, reader, budget, pool, "all").sort("recall", "method", descending=[True, False])
-    order = rows["method"].to_list()
-    y = {"field": "method", "type": "nominal", "sort": order, "title": None}
+    ends = {"low": "recall_low", "high": "recall_high"}
+    return ranked(rows, "recall", **ends, axis=share_axis("recall", "recall"), line="chance")
+
+
+def ranked(rows: pl.DataFrame, field: str, *, low: str, high: str, axis: Spec, line: str = "") -> Spec:
+    """One point a method (columns method, kind), in the order of the rows, with its interval.
+
+    `axis` is the encoding of the points; `line` is a column whose mean is drawn as a dashed line.
+    """
+    y = {"field": "method", "type": "nominal", "sort": rows["method"].to_list(), "title": None}
+    dashed = {
+        "mark": {"type": "rule", "strokeDash": [4, 3], "color": _INK, "opacity": 0.6},
+        "encoding": {"x": {"aggregate": "mean", "field": line, "type": "quantitative"}},
+    }
     return _spec(
-        rows.select("method", "kind", "recall", "recall_low", "recall_high", "chance"),
+        rows.select("method", "kind", field, low, high, *([line] if line else [])),
         {
             "width": "container",
             "autosize": _FIT,
-            "height": 22 * max(len(order), 1),
-            "layer": [
-                {
-                    "mark": {"type": "rule", "strokeDash": [4, 3], "color": _INK, "opacity": 0.6},
-                    "encoding": {"x": {"aggregate": "mean", "field": "chance", "type": "quantitative"}},
-                },
-                {
-                    "mark": {"type": "rule", "strokeWidth": 2},
-                    "encoding": {
-                        "y": y,
-                        "x": {"field": "recall_low", "type": "quantitative"},
-                        "x2": {"field": "recall_high"},
-                        "color": _kind_colour(),
-                    },
-                },
-                {
-                    "mark": {"type": "point", "filled": True, "size": 70, "opacity": 1},
-                    "encoding": {
-                        "y": y,
-                        "x": _recall_axis("recall"),
-                        "color": _kind_colour(),
-                        "shape": _kind_shape(),
-                        "tooltip": _tooltip("method", "recall", "recall_low", "recall_high"),
-                    },
-                },
-            ],
+            "height": 22 * max(rows.height, 1),
+            "layer": [*([dashed] if line else []), *_points(y, field, low, high, axis, size=70)],
         },
     )
 
@@ -81,39 +69,52 @@ def recall(board: pl.DataFrame, reader: str, budget: int, pool: str) -> Spec:
 def by_group(board: pl.DataFrame, reader: str, budget: int, pool: str, group_kind: str) -> Spec:
     """Recall by familiarity or activity group, one column a group, with 95 % intervals."""
     rows = _rows(board, reader, budget, pool, group_kind).filter(pl.col("n_units") > 0)
+    ends = {"low": "recall_low", "high": "recall_high"}
+    return grouped(rows, "recall", **ends, axis=share_axis("recall", "recall"), sizes="n_users")
+
+
+def grouped(rows: pl.DataFrame, field: str, *, low: str, high: str, axis: Spec, sizes: str) -> Spec:
+    """As `ranked`, one column of points a `group`; `sizes` is shown on pointing at one."""
     y = {"field": "method", "type": "nominal", "title": None}
     groups = rows["group"].unique(maintain_order=True).to_list()
     return _spec(
-        rows.select("group", "method", "kind", "recall", "recall_low", "recall_high", "n_users"),
+        rows.select("group", "method", "kind", field, low, high, sizes),
         {
             "facet": {"column": {"field": "group", "type": "nominal", "sort": groups, "title": None}},
             "spec": {
                 "width": 170,
                 "height": {"step": 20},
-                "layer": [
-                    {
-                        "mark": {"type": "rule", "strokeWidth": 2},
-                        "encoding": {
-                            "y": y,
-                            "x": {"field": "recall_low", "type": "quantitative"},
-                            "x2": {"field": "recall_high"},
-                            "color": _kind_colour(),
-                        },
-                    },
-                    {
-                        "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
-                        "encoding": {
-                            "y": y,
-                            "x": _recall_axis("recall"),
-                            "color": _kind_colour(),
-                            "shape": _kind_shape(),
-                            "tooltip": _tooltip("method", "recall", "recall_low", "recall_high", "n_users"),
-                        },
-                    },
-                ],
+                "layer": _points(y, field, low, high, axis, size=60, more=(sizes,)),
             },
         },
     )
+
+
+def _points(
+    y: Spec, field: str, low: str, high: str, axis: Spec, *, size: int, more: tuple[str, ...] = ()
+) -> list[Spec]:
+    """An interval and the point on it."""
+    return [
+        {
+            "mark": {"type": "rule", "strokeWidth": 2},
+            "encoding": {
+                "y": y,
+                "x": {"field": low, "type": "quantitative"},
+                "x2": {"field": high},
+                "color": _kind_colour(),
+            },
+        },
+        {
+            "mark": {"type": "point", "filled": True, "size": size, "opacity": 1},
+            "encoding": {
+                "y": y,
+                "x": axis,
+                "color": _kind_colour(),
+                "shape": _kind_shape(),
+                "tooltip": _tooltip("method", field, low, high, *more),
+            },
+        },
+    ]
 
 
 def by_position(positions: pl.DataFrame, reader: str, budget: int, pool: str) -> Spec:
@@ -170,13 +171,25 @@ def _spec(rows: pl.DataFrame, body: Spec) -> Spec:
     return {"$schema": _SCHEMA, "config": _CONFIG, "data": {"values": floats.to_dicts()}} | body
 
 
-def _recall_axis(field: str) -> Spec:
+def share_axis(field: str, title: str) -> Spec:
+    """The encoding of a share, from 0 to 1."""
     return {
         "field": field,
         "type": "quantitative",
         "scale": {"domain": [0, 1]},
         "axis": {"tickCount": 5, "format": ".1f"},
-        "title": "recall",
+        "title": title,
+    }
+
+
+def size_axis(field: str, title: str) -> Spec:
+    """The encoding of an amount, from 0 on; logarithmic but for its beginning, as amounts differ by magnitudes."""
+    return {
+        "field": field,
+        "type": "quantitative",
+        "scale": {"type": "symlog", "domainMin": 0},
+        "axis": {"tickCount": 5, "format": "~s"},
+        "title": title,
     }
 
 
