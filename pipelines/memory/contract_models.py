@@ -55,7 +55,8 @@ class HashedWords:
             for word in re.findall(r"\w+", text.casefold()):
                 counts[row, key64(word, "axis") % 256] += 1
         norms = np.linalg.norm(counts, axis=1, keepdims=True)
-        return np.divide(counts, norms, out=counts, where=norms > 0).astype(np.float32)
+        vectors: np.typing.NDArray[np.float32] = (counts / np.where(norms > 0, norms, 1)).astype(np.float32)
+        return vectors
 
 
 PARROTS = Served(builder=Parrot(), profile=Parrot(), embedder=HashedWords())
