@@ -3,7 +3,7 @@
 import polars as pl
 
 from pipelines.evaluation.tables import ROW_KIND
-from pipelines.onchain.tables import DIRECTION, LAYER, SPLIT
+from pipelines.onchain.tables import ACTION, DIRECTION, LAYER, SPLIT
 from pipelines.tables import Column, Table
 
 PREDICTION_STATUSES = ("ok", "invalid", "empty", "truncated", "refused", "failed")
@@ -85,7 +85,7 @@ PREDICTION_TABLES: dict[str, Table] = {
             "error_all": Column(
                 pl.Float64, "error; without a usable answer 1 for a confidence, the label for an amount", _VALUED
             ),
-            "action": Column(pl.String, "trade: accumulate | reduce | close", nullable=True),
+            "action": Column(ACTION, "trade: accumulate | reduce | close", nullable=True),
         },
         key=("method", "reader", "layer", "wallet", "event"),
         wall="gold",

@@ -89,7 +89,7 @@ def _matrix(board: str, layer: Layer, part: pl.DataFrame) -> LayerMatrix:
         values = part.select(column.cast(pl.Float64).fill_null(np.nan)).to_series().to_numpy()
         return np.ascontiguousarray(values.reshape(shape).T)
 
-    targets = part.head(frozen).select(*_UNIT, "action")
+    targets = part.head(frozen).select(*_UNIT, pl.col("action").cast(pl.String))
     wallets, wallet = codes(targets["wallet"])
     status = part["status"].replace_strict(list(STATUSES), list(range(len(STATUSES))), return_dtype=pl.Int64)
     return LayerMatrix(

@@ -1,6 +1,6 @@
 """The leaderboard of an on-chain release: predictors on the same frozen targets (paper §A.1; intervals ours)."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import numpy as np
@@ -25,14 +25,19 @@ _TABLE = PREDICTION_TABLES["prediction_board"]
 
 
 def prediction_board(
-    units: pl.DataFrame, differences: pl.DataFrame, seed: int = 0, resamples: int = intervals.RESAMPLES
+    units: pl.DataFrame,
+    differences: pl.DataFrame,
+    seed: int = 0,
+    resamples: int = intervals.RESAMPLES,
+    weak: Collection[str] = (),
 ) -> pl.DataFrame:
     """Table `prediction_board` of `prediction_units`, with ranks and bands from `prediction_differences`.
 
     `value` is over all targets, `by_wallet` the mean of the wallets' own; both have 95 % intervals of wallets
     resampled whole. `medae` of an even count is the mean of the middle two. Groups stand in reading `all`
     only: quarters of wallets by how many targets they have, and the action of a trade. `best` is the value
-    were every target without a usable answer right, so the truth lies between it and `value`.
+    were every target without a usable answer right, so the truth lies between it and `value`. Rows of the
+    readers in `weak` are flagged as such.
 
     Raises `ValueError` when `units` is empty, has a row twice, or when methods of a board cover different targets.
     """
@@ -41,7 +46,7 @@ def prediction_board(
     rows = [row for part in layer_matrices(units) for row in _layer(part, differences, seed, resamples)]
     frame = pl.DataFrame(rows, schema=_TABLE.schema, orient="row")
     # Twelfth digits may differ between matrix libraries; published ones do not.
-    return _flagged(frame.with_columns(pl.col(pl.Float64).fill_nan(None).round(DECIMALS))).sort(_TABLE.sort_by)
+    return _flagged(frame.with_columns(pl.col(pl.Float64).fill_nan(None).round(DECIMALS)), weak).sort(_TABLE.sort_by)
 
 
 def _layer(part: LayerMatrix, differences: pl.DataFrame, seed: int, resamples: int) -> Iterator[tuple[object, ...]]:
@@ -154,7 +159,7 @@ def _share(count: npt.NDArray[Any], of: int) -> npt.NDArray[np.float64]:
     return count / of if of else np.full(len(count), np.nan)
 
 
-def _flagged(board: pl.DataFrame) -> pl.DataFrame:
+def _flagged(board: pl.DataFrame, weak: Collection[str]) -> pl.DataFrame:
     """Methods that are no better than knowing nothing of the wallet or than the best baseline; answers that lack."""
     headline = (pl.col("group_kind") == "all") & (pl.col("reading") == "all")
     lower = pl.col("metric").replace_strict(LOWER_IS_BETTER, return_dtype=pl.Boolean)
@@ -174,6 +179,7 @@ def _flagged(board: pl.DataFrame) -> pl.DataFrame:
         pl.when(judged & (pl.col("worth") <= pl.col("blind"))).then(pl.lit("no better than without history")),
         pl.when(judged & (pl.col("worth") <= pl.col("rule"))).then(pl.format("no better than {}", pl.col("best_rule"))),
         pl.when(pl.col("coverage") < 1).then(pl.lit("coverage < 1")),
+        pl.when(pl.col("reader").is_in(list(weak))).then(pl.lit("weak model")),
     ]
     return levels.with_columns(pl.concat_str(flags, separator="; ", ignore_nulls=True).alias("flags")).select(
         board.columns
