@@ -34,6 +34,7 @@ SCHEMA = {
     "required": ["name", "age", "likes"],
     "additionalProperties": False,
 }
+FRUITS = "1. Bananas\n2. Oranges\n3. Grapes"
 USER = """
 import sys
 from pathlib import Path
@@ -109,7 +110,7 @@ def address(user: "subprocess.Popen[str]") -> str:
 
 
 def test_it_answers_in_free_text(server: EmbeddedServer) -> None:
-    assert "Paris" in chat(server, "What is the capital of France?")
+    assert chat(server, "Name three fruits.") == FRUITS
 
 
 def test_a_reply_is_of_the_schema_asked_for(server: EmbeddedServer) -> None:
@@ -121,18 +122,18 @@ def test_a_reply_is_of_the_schema_asked_for(server: EmbeddedServer) -> None:
 
 
 def test_a_reply_depends_neither_on_other_requests_nor_on_threads(server: EmbeddedServer, tmp_path: Path) -> None:
-    text = "Describe this shopper: " + "tea on monday, coffee on friday, a green lamp, garden tools. " * 8
+    text = "Describe this shopper: " + "tea on monday, coffee on friday, a green lamp, garden tools. " * 4
     asked = [(text, None), (text, SCHEMA)]
     alone = [chat(server, *one) for one in asked]
     with ThreadPoolExecutor(6) as pool:
-        for _ in range(5):
+        for _ in range(3):
             # The others share a prefix with it, so that a cache of prompts would show.
             others = [
-                pool.submit(chat, server, text[: 60 * n] + "Why?", SCHEMA if n % 2 else None) for n in range(1, 5)
+                pool.submit(chat, server, text[: 50 * n] + "Why?", SCHEMA if n % 2 else None) for n in range(1, 5)
             ]
             assert list(pool.map(lambda one: chat(server, *one), asked)) == alone
             assert all(other.result() for other in others)
-    for threads in (1, 2, 3):
+    for threads in (1, 3):
         with embedded_server(tmp_path / str(threads), threads=threads, linger=0) as other:
             assert [chat(other, *one) for one in asked] == alone
     assert alone[0] != alone[1]
@@ -193,7 +194,7 @@ def test_two_that_start_at_once_share_one_server_which_outlives_its_starter(
     first.wait()
     time.sleep(2)  # Longer than the server would linger.
     server = EmbeddedServer(addresses[0], "smollm2-135m-instruct", "")
-    assert "Paris" in chat(server, "What is the capital of France?")
+    assert chat(server, "Name three fruits.") == FRUITS
     assert process_of(tmp_path) == process
     last.kill()
     last.wait()
@@ -255,10 +256,11 @@ def test_a_process_that_only_has_the_number_of_a_dead_server_is_left_alone(tmp_p
 
 
 def test_too_little_memory_is_named(tmp_path: Path) -> None:
-    limited = f"import resource; resource.setrlimit(resource.RLIMIT_AS, ({350 << 20}, {350 << 20}))\n" + USER
+    limited = f"import resource; resource.setrlimit(resource.RLIMIT_AS, ({300 << 20}, {300 << 20}))\n" + USER
     done = subprocess.run([sys.executable, "-c", limited, str(tmp_path)], capture_output=True, text=True, input="")
     assert done.returncode == 1
-    assert "found too little memory, it needs about 400 MB of memory; its log is" in done.stderr
+    assert "Cannot allocate memory" in done.stderr
+    assert "needs 600 MB of memory and found less; its log is" in done.stderr
     assert eventually(lambda: subject._state(state_file(tmp_path).parent) == "none")
 
 
