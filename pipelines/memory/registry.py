@@ -11,12 +11,13 @@ from pipelines.memory.methods import (
     frequency_profile,
     long_context,
     rag_bm25,
+    rag_dense,
     recent_k,
     shuffled_user,
     template_profile,
 )
 
-_MODULES = (empty, recent_k, shuffled_user, long_context, frequency_profile, template_profile, rag_bm25)
+_MODULES = (empty, recent_k, shuffled_user, long_context, frequency_profile, template_profile, rag_bm25, rag_dense)
 
 
 def builtin_methods() -> dict[str, MethodSpec]:

@@ -12,11 +12,13 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from pipelines.memory.contract import VISIT_COLUMNS, Batch, Method
+from pipelines.memory.contract_models import PARROTS
 from pipelines.memory.contract_worlds import batch_of, stream
 from pipelines.memory.methods.frequency_profile import growth, hundredths
 from pipelines.memory.methods.rag_bm25 import rank
 from pipelines.memory.registry import builtin_methods
 from pipelines.memory.rendering import category, plain, visit_lines
+from pipelines.memory.replay import opened
 from resources.tokenizer import load_tokens
 
 DAY = datetime(2022, 5, 1, 8, 30, tzinfo=UTC)
@@ -40,8 +42,7 @@ def kind(l2: str | None, **more: Any) -> dict[str, Any]:
 
 def fed(name: str, *batches: Batch, **config: Any) -> Method:
     spec = builtin_methods()[name]
-    memory = spec.factory(load_tokens())
-    memory.open("u", spec.config_model(**config), None, None)
+    memory = opened(spec, spec.config_model(**config), "u", load_tokens(), PARROTS)
     for batch in batches:
         memory.ingest(batch)
     return memory

@@ -10,8 +10,10 @@ import pytest
 
 from pipelines.embeddings import GRID, best_cosines, on_grid
 from pipelines.memory.contract import Batch, Method, Retriever, SnapshotError
+from pipelines.memory.contract_tests import check_method
 from pipelines.memory.contract_worlds import HOSTILE, batch_of, no_network, stream
 from pipelines.memory.methods.rag_dense import SPEC, RagDense, RagDenseConfig, words
+from pipelines.memory.replay import Served
 from resources.embedder import StaticEmbedder
 from resources.tokenizer import load_tokens
 
@@ -176,6 +178,10 @@ def test_it_is_a_method_that_retrieves_and_touches_no_network() -> None:
             made.ingest(batch)
         made.readout(1_000)
     assert tried == [] and made.stats() == {"batches": 2, "visits": 12}
+
+
+def test_it_keeps_every_rule_with_the_weights_that_ship() -> None:
+    assert check_method(SPEC, TOKENS, served=Served(embedder=STATIC)) == []
 
 
 def test_order_of_the_batch_rows_is_time_and_a_repeat_changes_nothing() -> None:

@@ -12,6 +12,7 @@ from memory_streams import tables
 from polars.testing import assert_frame_equal
 
 from pipelines.memory.contract import Batch, Readout, StateChanged, within_budget
+from pipelines.memory.contract_models import PARROTS
 from pipelines.memory.methods.recent_k import SPEC, RecentK
 from pipelines.memory.registry import builtin_methods
 from pipelines.memory.replay import donor_of, replay, sample_users
@@ -53,7 +54,7 @@ def test_the_table_is_that_of_the_registry_and_independent_of_row_order(
     name: str, frames: dict[str, pl.DataFrame], given: Histories
 ) -> None:
     spec = METHODS[name]
-    table = replay(spec, spec.config_model(), given, 150, load_tokens())
+    table = replay(spec, spec.config_model(), given, 150, load_tokens(), served=PARROTS)
     assert table.schema == TABLES["readouts"].schema
     keys = frames["transitions"].select("user_id", "transition_index").sort("user_id", "transition_index")
     assert_frame_equal(table.select("user_id", "transition_index"), keys)
@@ -63,15 +64,17 @@ def test_the_table_is_that_of_the_registry_and_independent_of_row_order(
     ]
     assert table["tokens"].to_list() == exact
     shuffled = {name: frame.sample(fraction=1, shuffle=True, seed=3) for name, frame in frames.items()}
-    assert_frame_equal(replay(spec, spec.config_model(), histories(**shuffled), 150, load_tokens()), table)
+    assert_frame_equal(
+        replay(spec, spec.config_model(), histories(**shuffled), 150, load_tokens(), served=PARROTS), table
+    )
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_shards_change_nothing_when_donors_are_the_same(name: str, given: Histories) -> None:
     spec = METHODS[name]
-    whole = replay(spec, spec.config_model(), given, 150, load_tokens())
+    whole = replay(spec, spec.config_model(), given, 150, load_tokens(), served=PARROTS)
     parts = [
-        replay(spec, spec.config_model(), given, 150, load_tokens(), users=users)
+        replay(spec, spec.config_model(), given, 150, load_tokens(), users=users, served=PARROTS)
         for users in (given.users[1::2], given.users[::2])
     ]
     assert_frame_equal(pl.concat(parts).sort("user_id", "transition_index"), whole)
