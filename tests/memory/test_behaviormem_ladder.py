@@ -23,10 +23,11 @@ from test_behaviormem_claims import (
 )
 
 from pipelines.memory.asking import ContextTooSmall, ModelNeeded
-from pipelines.memory.behaviormem.method import SPEC, calls_per_batch
+from pipelines.memory.behaviormem.method import SPEC, most_calls
 from pipelines.memory.behaviormem.settings import BehaviorMemConfig
 from pipelines.memory.contract import SnapshotError
 from pipelines.memory.contract_worlds import HOSTILE
+from pipelines.memory.rendering import visit_lines
 from pipelines.models import ModelFailed, ModelStopped, Reply, Request
 from resources.tokenizer import load_tokens
 
@@ -180,11 +181,24 @@ def test_calls_never_exceed_what_is_foretold() -> None:
         replies = {index: whole_ladder() for index in range(2)}
         items = [{"kind": "interests", "slot": "", "text": BAKES, "confidence": 70, "evidence": ["v1"]}]
         replies = {index: {**one, "one_step": {"claims": items}} for index, one in replies.items()}
-        memory = fed(by_batch(replies), day_batch(0, 0), day_batch(1, 1), **config)
-        assert memory.state["ingests"][1]["calls"] == calls_per_batch(memory.config), config
-    assert calls_per_batch(BehaviorMemConfig()) == 5
-    assert calls_per_batch(BehaviorMemConfig(), windows=3) == 7
-    assert calls_per_batch(BehaviorMemConfig(implicit=False)) == 0
+        llm = by_batch(replies)
+        memory = fed(llm, day_batch(0, 0), day_batch(1, 1), **config)
+        foretold, prompt = most_calls(memory.config, load_tokens().count(llm.data(llm.steps()[0])[-1]))
+        assert memory.state["ingests"][1]["calls"] == foretold, config
+        sent = sum(load_tokens().count(message.text) for one in llm.asked[-foretold:] for message in one.messages)
+        assert sent / 2 < prompt < sent * 2
+    assert most_calls(BehaviorMemConfig(), 1_500)[0] == 5
+    assert most_calls(BehaviorMemConfig(ladder=False), 1_500)[0] == 3
+    assert most_calls(BehaviorMemConfig(implicit=False), 1_500) == (0, 0)
+
+
+def test_windows_never_exceed_what_is_foretold() -> None:
+    llm = by_batch({})
+    for n in (1, 40, 200, 400):
+        memory = opened(llm, context_tokens=2_000, reply_tokens=500)
+        memory.ingest(day_batch(0, 100, n=n))
+        records = sum(load_tokens().counts(visit_lines(day_batch(0, 100, n=n).visits)))
+        assert memory.stats()["calls"] <= most_calls(memory.config, records)[0] <= memory.stats()["calls"] * 2 + 30
 
 
 def test_hostile_text_stays_data_on_its_own_line() -> None:
@@ -306,7 +320,7 @@ def test_every_behaviour_is_shown_once_and_every_prompt_fits(context: int, n: in
         used = sum(tokens.count(message.text) for message in request.messages)
         assert used + request.max_tokens <= context
     assert memory.stats()["extra_windows"] == len(llm.data("patterns")) - 1
-    assert memory.stats()["records_cut"] == (n if "[…]" in llm.data("patterns")[0] else 0)
+    assert memory.stats()["records_cut"] == "\n".join(llm.data("patterns")).count(" […]")
 
 
 def test_a_record_too_long_is_cut_marked_and_counted() -> None:

@@ -82,17 +82,31 @@ class BehaviorMem(ModelMemory):
             raise ContextTooSmall(f"context_tokens {config.context_tokens} is too small: at least {least} are needed")
 
 
-def calls_per_batch(config: BaseModel, windows: int = 1) -> int:
-    """Calls that one batch makes at most, retries apart, when its behaviours fill `windows` calls and all else one.
+def most_calls(config: BehaviorMemConfig, records: int) -> tuple[int, int]:
+    """Calls that a batch whose lines have `records` tokens makes at most, retries apart, and about their prompt tokens.
 
-    With the ladder: patterns (one a window), themes, characteristics (T1, T2), placement and maintenance (T3, T4);
-    in one step: one a window, placement and maintenance. A step with nothing to work on makes no call.
+    With the ladder: patterns, themes, characteristics (T1, T2), placement and maintenance (T3, T4); in one step:
+    claims, placement and maintenance. A step takes one call for each window that its lines fill; a step with nothing
+    to work on makes none.
     """
-    assert isinstance(config, BehaviorMemConfig)
     if not config.kinds:
-        return 0
-    climbing = windows + 1 + config.closed_kinds if config.ladder else windows
-    return climbing + (1 + config.maintenance if config.open_kinds else 0)
+        return 0, 0
+    first, *higher = instructions_of(config)
+    if config.open_kinds:
+        higher += [PLACEMENT.text, *([MAINTENANCE.text] if config.maintenance else [])]
+    # Ids, and windows that are not filled to the brim.
+    calls, prompt = _step(config, first, records * 5 // 4)
+    items = calls * (config.max_patterns if config.ladder else config.max_themes)
+    for instructions in higher:
+        made, sent = _step(config, instructions, items * config.sentence_tokens // 2)
+        calls, prompt = calls + made, prompt + sent
+    return calls, prompt
+
+
+def _step(config: BehaviorMemConfig, instructions: str, data: int) -> tuple[int, int]:
+    about = len(instructions) // 4
+    calls = max(-(-data // (config.context_tokens - config.reply_tokens - about)), 1)
+    return calls, calls * about + data
 
 
 SPEC = MethodSpec(
@@ -104,4 +118,5 @@ SPEC = MethodSpec(
     version=BehaviorMem.version,
     needs=frozenset({"builder"}),
     prompts=PROMPTS_HASH,
+    most_calls=most_calls,
 )

@@ -122,10 +122,16 @@ def profile_lines(profile: Profile) -> list[str]:
     ]
 
 
-def calls_per_batch(config: BaseModel, windows: int = 1) -> int:
-    """Calls that a batch with a rewrite makes, retries apart; one for each window that the waiting behaviours fill."""
-    assert isinstance(config, ProfileGenConfig)
-    return windows
+def most_calls(config: ProfileGenConfig, records: int) -> tuple[int, int]:
+    """Calls that a batch whose lines have `records` tokens makes at most, retries apart, and about their prompt tokens.
+
+    One call for each window that the behaviours fill beside the profile; with several batches between two rewrites
+    they share one.
+    """
+    about = len(PROMPT.text) // 4 + config.profile_tokens
+    # Windows are not filled to the brim.
+    calls = max(-(-records * 5 // 4 // (config.context_tokens - config.reply_tokens - about)), 1)
+    return calls, calls * about + records
 
 
 SPEC = MethodSpec(
@@ -137,4 +143,5 @@ SPEC = MethodSpec(
     version=ProfileGen.version,
     needs=frozenset({"profile"}),
     prompts=ProfileGen.prompts,
+    most_calls=most_calls,
 )
