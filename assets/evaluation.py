@@ -140,7 +140,8 @@ def readings(context: dg.AssetExecutionContext, store: InputStore, models: Model
     given = GivenArm(store, {"store": store.catalog}, axes_of(context))
     names = given.names(["reader"]) if asks_model(given.arm.reader) else {}
     known = [models.access.unasked(role, name) for role, name in names.items()]
-    reader = model_reader(known[0]) if known else WITHOUT_MODEL[given.arm.reader]()
+    context_tokens = models.access.rules("reader").context_tokens
+    reader = model_reader(known[0], context_tokens) if known else WITHOUT_MODEL[given.arm.reader]()
     spent: list[Amount] = []
     # A reader without a prompt states an empty one.
     stated = {"reader": reader.fingerprint, "prompt": getattr(reader, "prompt", ""), "weak": any(m.weak for m in known)}
@@ -153,7 +154,7 @@ def readings(context: dg.AssetExecutionContext, store: InputStore, models: Model
                 stack.enter_context(asking())
                 engine = stack.enter_context(engine_of(given, models, names))
                 stack.callback(lambda: spent.append(engine.spent))
-                reads = model_reader(engine.model("reader", given.scope("read")))
+                reads = model_reader(engine.model("reader", given.scope("read")), context_tokens)
             made = reads.read(given["readouts"], asked, given["taxonomy"])
         return Made({"readings": made}, extra=stated, companions={"pools": asked})
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pipelines.evaluation.readers import Reader
 from pipelines.evaluation.readers.embedding import EmbeddingReader
 from pipelines.evaluation.readers.lexical import LexicalReader
-from pipelines.evaluation.readers.llm import LlmReader
+from pipelines.evaluation.readers.llm import LlmReader, LlmReaderSettings
 from pipelines.models import Model
 from resources.embedder import StaticEmbedder
 from resources.tokenizer import load_tokens
@@ -24,6 +24,6 @@ def asks_model(reader: str) -> bool:
     return reader.partition(":")[0] == LLM
 
 
-def model_reader(model: Model) -> LlmReader:
-    """The reader `llm` over a model."""
-    return LlmReader(model, load_tokens())
+def model_reader(model: Model, context_tokens: int) -> LlmReader:
+    """The reader `llm` over a model with a context of so many tokens."""
+    return LlmReader(model, load_tokens(), LlmReaderSettings(context_tokens=context_tokens))

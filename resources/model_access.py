@@ -17,8 +17,10 @@ from resources.models.budget import Amount
 from resources.models.engine import ModelEngine
 from resources.models.identity import fingerprint
 from resources.models.prices import Price
-from resources.models.settings import Endpoint, ModelSettings, Part
+from resources.models.settings import CallRules, Endpoint, ModelSettings, Part
 
+EMBEDDED = {"context_tokens": 6_500, "prompt_rate": 200.0, "reply_rate": 40.0}
+"""What the embedded model takes, by the counter of the readouts, and does in a second."""
 _NOWHERE = "http://127.0.0.1:1/v1"
 """Stands for the embedded server's address where only its identity is asked for."""
 
@@ -48,6 +50,16 @@ class ModelAccess:
         """What a result depends on: role, endpoint, model, decoding."""
         return fingerprint(role, self.endpoint(role, name), self.settings.seed)
 
+    def rules(self, *roles: Role) -> CallRules:
+        """The rules of calls in these roles, with what is known of the embedded model where one of them falls to it.
+
+        It answers one call at a time, for nothing, at the rates measured on one machine.
+        """
+        if all(self.settings.endpoint(role) for role in roles):
+            return self.settings
+        free = {_embedded(_NOWHERE).model: Price(prompt=Decimal(0))}
+        return self.settings.model_copy(update={**EMBEDDED, "prices": {**free, **self.settings.prices}})
+
     def unasked(self, role: Role, name: str = "") -> "Unasked":
         """The model as far as it is known without asking it."""
         endpoint = self.endpoint(role, name)
@@ -67,10 +79,7 @@ class ModelAccess:
 
                 server = stack.enter_context(embedded_server(self.home))
                 endpoints |= {role: _embedded(server.base_url) for role in unset}
-            # What runs on this machine has no price.
-            prices = {_embedded(_NOWHERE).model: Price(prompt=Decimal(0))} if unset else {}
-            update = {"prices": {**prices, **self.settings.prices}, **_left(self.settings, limits, spent)}
-            rules = self.settings.model_copy(update=update)
+            rules = self.rules(*names).model_copy(update=_left(self.settings, limits, spent))
             yield stack.enter_context(ModelEngine(endpoints, self.ledger, rules))
 
 
@@ -78,7 +87,8 @@ def _embedded(base_url: str) -> Endpoint:
     from resources.embedded_model import embedded_model
 
     model = embedded_model()
-    return Endpoint(base_url=base_url, model=model.name, weak=True, alias=f"embedded-{model.fingerprint[:12]}")
+    alias = f"embedded-{model.fingerprint[:12]}"
+    return Endpoint(base_url=base_url, model=model.name, weak=True, alias=alias, concurrency=1)
 
 
 def _left(settings: ModelSettings, limits: Limits, spent: Amount) -> dict[str, float | None]:

@@ -36,7 +36,7 @@ def estimate_experiment(home: Home, bound: BoundExperiment) -> list[dict[str, An
     rows = []
     for (role, name), parts in sorted(asked.items()):
         total = Workload(*(sum(getattr(one, field) for one in parts) for field in ("calls", "tokens_in", "tokens_out")))
-        (one,) = estimate({role: total}, {role: models.endpoint(role, name)}, models.settings)
+        (one,) = estimate({role: total}, {role: models.endpoint(role, name)}, models.rules(role))
         rows.append(asdict(one) | {"cost": None if one.cost is None else one.cost / NANO})
     return rows
 
@@ -49,7 +49,9 @@ def _readings(home: Home, bound: BoundExperiment, models: ModelAccess) -> Iterat
     pools = bound.slice.of(home.store.scan("pools", at, home.shards)).collect()
     names = home.store.scan("taxonomy", at).collect()
     unread = pools.select("user_id", "transition_index").unique().with_columns(description=pl.lit(""), tree=pl.lit(""))
-    prompts = model_reader(models.unasked("reader")).prompts_for(unread, pools, names)
+    prompts = model_reader(models.unasked("reader"), models.rules("reader").context_tokens).prompts_for(
+        unread, pools, names
+    )
     reply = int(prompts.select(4 + 6 * pl.col("n_choose")).sum().item() or 0)
     prompt = int(prompts["tokens"].sum()) - reply
     for spec in arms:

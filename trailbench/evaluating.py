@@ -71,7 +71,7 @@ def _reader(reader: str, experiment: Experiment, models: ModelAccess) -> Reader:
     if not asks_model(reader):
         return WITHOUT_MODEL[reader]()
     named = reader.partition(":")[2] or experiment.models.get("reader", "")
-    return model_reader(models.unasked("reader", named))
+    return model_reader(models.unasked("reader", named), models.rules("reader").context_tokens)
 
 
 def _known(what: str, asked: Iterable[str], there_are: Iterable[str]) -> None:

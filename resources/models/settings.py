@@ -107,6 +107,9 @@ class CallRules(BaseModel):
     max_tokens: int | None = Field(default=None, ge=0, description="budget: prompt and reply tokens")
     max_cost: float | None = Field(default=None, ge=0, description="budget: USD by the price table")
     prices: dict[str, Price] = Field(default_factory=dict, description="USD for a million tokens, by model name")
+    context_tokens: int = Field(
+        default=32_768, ge=256, description="context of the readers' and judges' models, by the counter of the readouts"
+    )
     prompt_rate: float = Field(default=2000.0, gt=0, description="prompt tokens a second of one call, for estimates")
     reply_rate: float = Field(default=50.0, gt=0, description="reply tokens a second of one call, for estimates")
 
