@@ -122,7 +122,7 @@ class Dispatcher:
                     self._forget(call, future)
             raise
         own = {call.key for call, _ in begun}
-        self.ledger.add([self._shared(c, a) for c, a in zip(calls, answers, strict=True) if c.key not in own])
+        self.ledger.note([self._shared(c, a) for c, a in zip(calls, answers, strict=True) if c.key not in own])
         return answers
 
     def hit(self, call: Call, kept: Kept) -> CallRow:
@@ -154,7 +154,7 @@ class Dispatcher:
         return call.row(answer.outcome.status, False, error=answer.outcome.error)
 
     def _replay(self, calls: Sequence[Call]) -> list[Answered]:
-        self.ledger.add([call.row("failed", False, error="ReplayMiss") for call in calls])
+        self.ledger.note([call.row("failed", False, error="ReplayMiss") for call in calls])
         reason = f"not in {self.ledger.path.name}; TRAILBENCH_MODEL_MODE=live would call the endpoint"
         return [Answered(Outcome("failed", error="ReplayMiss", reason=reason), None)] * len(calls)
 

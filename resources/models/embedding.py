@@ -43,7 +43,7 @@ class EndpointEmbedder:
         found = ledger.find_vectors(list(keys.values()))
         batches = sorted({batch for batch, _ in found.values()})
         kept = ledger.find(batches)
-        ledger.add([self._dispatcher.hit(self._call(batch, {}), kept[batch]) for batch in batches if batch in kept])
+        ledger.note([self._dispatcher.hit(self._call(batch, {}), kept[batch]) for batch in batches if batch in kept])
         missing = [(text, key) for text, key in keys.items() if key not in found]
         some = [dict(missing[at : at + _TEXTS_AT_ONCE]) for at in range(0, len(missing), _TEXTS_AT_ONCE)]
         calls = [self._call(digest(*batch.values()), batch) for batch in some]

@@ -47,7 +47,7 @@ class EndpointModel:
             if key.key not in calls:
                 calls[key.key] = self._call(request, key)
         kept = self._dispatcher.ledger.find(list(calls))
-        self._dispatcher.ledger.add([self._dispatcher.hit(calls[key], reply) for key, reply in kept.items()])
+        self._dispatcher.ledger.note([self._dispatcher.hit(calls[key], reply) for key, reply in kept.items()])
         replies = {key: _reply(outcome_of(reply), key, True) for key, reply in kept.items()}
         missing = [call for key, call in calls.items() if key not in kept]
         made = self._dispatcher.make(missing) if missing else []

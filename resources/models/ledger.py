@@ -68,9 +68,11 @@ class Ledger:
         self.path = path
         path.parent.mkdir(parents=True, exist_ok=True)
         self._lock = threading.Lock()
+        self._gate = threading.Lock()
         self._reader = self._open()
         self._queue: SimpleQueue[Entry | None] = SimpleQueue()
         self._closed = False
+        self._error: Exception | None = None
         self._thread = threading.Thread(target=self._write, args=(self._open(),), name="model-ledger", daemon=True)
         self._thread.start()
 
@@ -86,54 +88,61 @@ class Ledger:
 
     def submit(self, entry: Entry) -> None:
         """Hand over what is to be committed; returns at once."""
-        if self._closed:
-            entry.done(entry, LedgerError(f"{self.path} is closed: the engine of model calls has ended"))
-        else:
-            self._queue.put(entry)
+        with self._gate:
+            if not self._closed:
+                self._queue.put(entry)
+                return
+        entry.done(entry, self._is_closed())
 
-    def add(self, rows: Sequence[CallRow]) -> None:
-        """Commit rows of the account and wait for it."""
-        if not rows:
-            return
+    def note(self, rows: Sequence[CallRow]) -> None:
+        """Hand over rows of calls that cost nothing; returns at once, `flush` says whether they could be written."""
+        if rows:
+            self.submit(Entry(self._noted, rows))
+
+    def flush(self) -> None:
+        """Wait until all that was handed over is on disk. Raises the first `LedgerError` since the last time."""
         ended = threading.Event()
-        errors: list[Exception] = []
-
-        def done(_: Entry, error: Exception | None) -> None:
-            errors.extend([error] if error else [])
-            ended.set()
-
-        self.submit(Entry(done, rows))
+        self.submit(Entry(lambda entry, error: ended.set()))
         ended.wait()
-        if errors:
-            raise errors[0]
+        error, self._error = self._error, None
+        if error:
+            raise error
 
     def calls(self, scope: str) -> pl.DataFrame:
-        """Table `MODEL_CALLS` of a scope."""
-        with self._lock:
-            self._check_open()
-            return calls_frame(self._reader.execute(accounting.READ, (scope,)).fetchall())
+        """Table `MODEL_CALLS` of a scope, with all that was handed over before."""
+        self.flush()
+        return calls_frame(self._read(accounting.READ, (scope,)))
 
     def close(self) -> None:
         """Commit what was handed over and close the file."""
-        if self._closed:
-            return
-        self._closed = True
-        self._queue.put(None)
+        with self._gate:
+            if self._closed:
+                return
+            self._closed = True
+            self._queue.put(None)
         self._thread.join()
         with self._lock:
             self._reader.close()
 
-    def _check_open(self) -> None:
-        if self._closed:
-            raise LedgerError(f"{self.path} is closed: the engine of model calls has ended")
+    def _noted(self, _: Entry, error: Exception | None) -> None:
+        self._error = self._error or error
+
+    def _is_closed(self) -> LedgerError:
+        return LedgerError(f"{self.path} is closed: the engine of model calls has ended")
 
     def _select(self, query: str, keys: Sequence[str]) -> Iterator[tuple[Any, ...]]:
         for start in range(0, len(keys), _KEYS_AT_ONCE):
             some = keys[start : start + _KEYS_AT_ONCE]
-            with self._lock:
-                self._check_open()
-                rows = self._reader.execute(f"{query} ({','.join('?' * len(some))})", some).fetchall()
-            yield from rows
+            yield from self._read(f"{query} ({','.join('?' * len(some))})", some)
+
+    def _read(self, query: str, values: Sequence[str]) -> list[tuple[Any, ...]]:
+        with self._lock:
+            if self._closed:
+                raise self._is_closed()
+            try:
+                return self._reader.execute(query, values).fetchall()
+            except sqlite3.Error as error:
+                raise LedgerError(f"{self.path} cannot be read: {error}; move it away to start a new one") from error
 
     def _open(self) -> sqlite3.Connection:
         try:
@@ -167,16 +176,20 @@ class Ledger:
             for item in self._gathered():
                 open_ = open_ and item is not None
                 entries.extend([item] if item else [])
-            error: Exception | None = None
-            try:
-                _commit(connection, entries)
-            except sqlite3.Error as raised:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                error = LedgerError(f"{self.path} cannot be written: {raised}; make room or end who holds it")
+            error = self._committed(connection, entries)
             for entry in entries:
-                entry.done(entry, error)
+                # What cannot be written must not take with it what happened to gather beside it.
+                entry.done(entry, self._committed(connection, [entry]) if error and len(entries) > 1 else error)
         connection.close()
+
+    def _committed(self, connection: sqlite3.Connection, entries: Sequence[Entry]) -> Exception | None:
+        try:
+            _commit(connection, entries)
+        except Exception as error:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            return LedgerError(f"{self.path} cannot be written: {error}; make room or end who holds it")
+        return None
 
     def _gathered(self) -> Iterable[Entry | None]:
         items = [self._queue.get()]
@@ -186,7 +199,7 @@ class Ledger:
 
 
 def _commit(connection: sqlite3.Connection, entries: Sequence[Entry]) -> None:
-    if not entries:
+    if not any(entry.rows or entry.reply or entry.vectors for entry in entries):
         return
     connection.execute("BEGIN IMMEDIATE")
     keep = f"INSERT INTO replies VALUES ({','.join('?' * len(Kept._fields))}) ON CONFLICT DO NOTHING"

@@ -77,7 +77,7 @@ def test_claims_are_made_through_a_real_endpoint_and_a_second_run_costs_nothing(
             again = memory_of(engine)
             for batch in BATCHES:
                 again.ingest(batch)
-        # Equal prompts are asked once; every one of them counts in the memory, so that a resumed run has the same state.
+        # Equal prompts are asked once, and each counts in the memory: a resumed run has the same state.
         assert server.count == made == 9 and memory.stats()["calls"] == 4 * 4 + 3
     assert again.state_hash() == memory.state_hash()
     assert memory.readout(1_000).tree.split("\n") == [

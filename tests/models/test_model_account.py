@@ -12,7 +12,7 @@ from model_server import Answer, model_server, refused, slow
 from pipelines.models import ModelStopped, Request
 from resources.models.accounting import COLUMNS, MODEL_CALLS, CallRow, calls_frame
 from resources.models.engine import ModelEngine
-from resources.models.ledger import Ledger
+from resources.models.ledger import Ledger, LedgerError
 
 Asked = Callable[..., Request]
 EngineOf = Callable[..., ModelEngine]
@@ -87,10 +87,10 @@ def test_a_call_made_again_adds_to_its_row(engine_of: EngineOf, asked: Asked) ->
 
 def test_a_hit_replaces_only_a_call_that_had_failed(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "calls.sqlite")
-    ledger.add([row(key="failed", status="failed", error="HTTP 500"), row(key="made", prompt_tokens=5)])
+    ledger.note([row(key="failed", status="failed", error="HTTP 500"), row(key="made", prompt_tokens=5)])
     hits = [row(key=key, cached=True, prompt_tokens=9) for key in ("failed", "made", "new")]
-    ledger.add(hits)
-    ledger.add(hits)
+    ledger.note(hits)
+    ledger.note(hits)
     shown = ledger.calls("s").select("key", "status", "cached", "prompt_tokens", "error").rows()
     assert sorted(shown) == [("failed", "ok", True, 9, ""), ("made", "ok", False, 5, ""), ("new", "ok", True, 9, "")]
     ledger.close()
@@ -99,7 +99,7 @@ def test_a_hit_replaces_only_a_call_that_had_failed(tmp_path: Path) -> None:
 def test_order_depends_on_no_order_of_arrival(tmp_path: Path) -> None:
     rows = [row(key=f"k{n}", unit=f"u{n % 3}", role=("judge", "reader")[n % 2]) for n in range(12)]
     ledger = Ledger(tmp_path / "calls.sqlite")
-    ledger.add(rows[::-1])
+    ledger.note(rows[::-1])
     assert ledger.calls("s").equals(calls_frame(rows))
     ledger.close()
 
@@ -122,7 +122,7 @@ def _write_many(path: Path, name: str, start: "multiprocessing.synchronize.Barri
     start.wait()
     ledger = Ledger(path)
     for number in range(50):
-        ledger.add([row(scope=name, key=f"k{number}"), row(scope="shared", key=f"k{number}", cached=True)])
+        ledger.note([row(scope=name, key=f"k{number}"), row(scope="shared", key=f"k{number}", cached=True)])
     ledger.close()
 
 
@@ -139,4 +139,36 @@ def test_several_processes_open_and_write_one_file_at_once(tmp_path: Path) -> No
     ledger = Ledger(path)
     assert [ledger.calls(f"p{number}").height for number in range(4)] == [50] * 4
     assert ledger.calls("shared").height == 50
+    ledger.close()
+
+
+def test_rows_of_the_cache_that_cannot_be_written_are_told_with_the_next_account(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "calls.sqlite")
+    ledger.note([row()])
+    ledger.flush()
+    with sqlite3.connect(tmp_path / "calls.sqlite") as database:
+        database.execute("ALTER TABLE calls RENAME TO gone")
+    ledger.note([row(key="lost")])
+    with pytest.raises(LedgerError, match="no such table"):
+        ledger.calls("s")
+    with sqlite3.connect(tmp_path / "calls.sqlite") as database:
+        database.execute("ALTER TABLE gone RENAME TO calls")
+    assert ledger.calls("s")["key"].to_list() == ["k"]
+    ledger.close()
+    ledger.close()
+    with pytest.raises(LedgerError, match="is closed"):
+        ledger.calls("s")
+
+
+def test_what_cannot_be_written_takes_nothing_else_with_it(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "calls.sqlite")
+    with sqlite3.connect(tmp_path / "calls.sqlite", isolation_level=None) as other:
+        other.execute("BEGIN IMMEDIATE")
+        # While another process writes, these gather to be committed at once.
+        for number in range(6):
+            ledger.note([row(key=f"k{number}", unit="\ud800" if number == 3 else "u")])
+        other.execute("COMMIT")
+    with pytest.raises(LedgerError, match="surrogates not allowed"):
+        ledger.flush()
+    assert ledger.calls("s")["key"].to_list() == ["k0", "k1", "k2", "k4", "k5"]
     ledger.close()
