@@ -14,7 +14,7 @@ from pathlib import Path
 import polars as pl
 import zstandard
 
-CHUNK_BYTES = 64 << 20
+CHUNK_BYTES = 1 << 24
 """Text is read in pieces of about this size, which bounds memory beside the events themselves."""
 RAW_LIMIT = 500
 """Characters of a refused row that are kept."""
@@ -174,22 +174,26 @@ def line_chunks(path: Path, encoding: str, chunk_bytes: int | None = None) -> It
     Raises `SourceError` when the file is empty, binary, in another encoding or damaged.
     """
     limit = chunk_bytes or CHUNK_BYTES
-    rest, first, seen = b"", 1, False
+    held: list[bytes] = []
+    size, first = 0, 1
     for piece in _utf8(path, encoding, limit):
-        if not seen and piece:
+        if not size and first == 1:
             _refuse_binary(path, piece[:HEAD_BYTES])
-            seen = True
-        rest += piece
-        while len(rest) > limit:
-            cut = rest.rfind(b"\n", 0, limit) + 1 or rest.find(b"\n") + 1
-            if not cut:
-                break
-            lines = _lines(path, rest[:cut], first)
-            yield lines
-            first, rest = first + len(lines.lines), rest[cut:]
-    if rest:
-        yield _lines(path, rest, first)
-    elif not seen:
+        for start in range(0, len(piece), limit):
+            part = piece[start : start + limit]
+            held.append(part)
+            size += len(part)
+            cut = part.rfind(b"\n") + 1 if size >= limit else 0
+            if cut:
+                # Joined once and cut once: copies of large pieces cost as much as reading them.
+                held[-1] = part[:cut]
+                lines = _lines(path, b"".join(held), first)
+                yield lines
+                first, held = first + len(lines.lines), [part[cut:]]
+                size = len(held[0])
+    if size:
+        yield _lines(path, b"".join(held), first)
+    elif first == 1:
         raise SourceError(path.name, None, "the file is empty", "Send the whole file, or leave it out of the drop")
 
 
@@ -203,7 +207,7 @@ def _refuse_binary(path: Path, head: bytes) -> None:
 
 def _lines(path: Path, data: bytes, first: int) -> Lines:
     bad: list[tuple[int, str, str]] = []
-    if b"\0" in data or not _is_utf8(data):
+    if b"\0" in data or not (data.isascii() or _is_utf8(data)):
         data, bad = _blank_bad_lines(path, data, first)
     if b"\r\n" in data:
         data = data.replace(b"\r\n", b"\n")
