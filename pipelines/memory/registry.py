@@ -5,11 +5,13 @@ their code is never imported here. The oracle is no method: it is scored where t
 gold is (`pipelines.evaluation`).
 """
 
+from pipelines.memory.behaviormem import method as behaviormem
 from pipelines.memory.contract import MethodSpec
 from pipelines.memory.methods import (
     empty,
     frequency_profile,
     long_context,
+    profile_gen,
     rag_bm25,
     rag_dense,
     recent_k,
@@ -17,7 +19,10 @@ from pipelines.memory.methods import (
     template_profile,
 )
 
-_MODULES = (empty, recent_k, shuffled_user, long_context, frequency_profile, template_profile, rag_bm25, rag_dense)
+_MODULES = (
+    *(empty, recent_k, shuffled_user, long_context, frequency_profile, template_profile, rag_bm25, rag_dense),
+    *(profile_gen, behaviormem),
+)
 
 
 def builtin_methods() -> dict[str, MethodSpec]:

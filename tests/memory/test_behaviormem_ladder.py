@@ -60,9 +60,9 @@ def test_each_level_sees_the_level_below_and_nothing_else() -> None:
         "patterns", "themes", "characteristics", "placement", "maintenance",
     ]  # fmt: skip
     assert llm.data("patterns")[0].split("\n") == [
-        "v1 | 2022-01-03 08:00 | Food | item i0-0 | purchased | Flour, brand Acme",
-        "v2 | 2022-01-03 09:00 | Food | item i0-1 | purchased | Flour, brand Acme",
-        "v3 | 2022-01-03 10:00 | Food | item i0-2 | purchased | Flour, brand Acme",
+        "v1 | 2022-01-03 08:00 | Food | item i0-0 | purchased | Food › Flour, brand Acme",
+        "v2 | 2022-01-03 09:00 | Food | item i0-1 | purchased | Food › Flour, brand Acme",
+        "v3 | 2022-01-03 10:00 | Food | item i0-2 | purchased | Food › Flour, brand Acme",
     ]
     assert llm.data("themes")[0] == "p1 | PATTERN one\np2 | PATTERN two"
     assert llm.data("characteristics")[0] == "t1 | THEME closed"

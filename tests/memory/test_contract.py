@@ -38,7 +38,7 @@ def test_every_setting_has_a_unit_an_origin_and_a_meaning(name: str) -> None:
 def test_the_names_of_the_first_release() -> None:
     assert list(builtin_methods()) == [
         "empty", "recent_k", "shuffled_user", "long_context", "frequency_profile", "template_profile", "rag_bm25",
-        "rag_dense",
+        "rag_dense", "profile_gen", "behaviormem",
     ]  # fmt: skip
     assert [name for name, spec in builtin_methods().items() if spec.reads_nothing] == ["empty"]
 

@@ -40,12 +40,12 @@ def test_each_batch_rewrites_the_profile_from_the_old_one_and_the_new_behaviours
     memory.ingest(day_batch(1, 1, n=2))
     assert llm.data("profile") == [
         "Profile so far:\n(none)\n\nNew behaviours:\n"
-        "2022-01-03 08:00 | Food | item i0-0 | purchased | Flour, brand Acme\n"
-        "2022-01-03 09:00 | Food | item i0-1 | purchased | Flour, brand Acme\n"
-        "2022-01-03 10:00 | Food | item i0-2 | purchased | Flour, brand Acme",
+        "2022-01-03 08:00 | Food | item i0-0 | purchased | Food › Flour, brand Acme\n"
+        "2022-01-03 09:00 | Food | item i0-1 | purchased | Food › Flour, brand Acme\n"
+        "2022-01-03 10:00 | Food | item i0-2 | purchased | Food › Flour, brand Acme",
         "Profile so far:\nsummary: 3 behaviours\nhabits: shops\n\nNew behaviours:\n"
-        "2022-01-04 09:00 | Food | item i1-0 | purchased | Flour, brand Acme\n"
-        "2022-01-04 10:00 | Food | item i1-1 | purchased | Flour, brand Acme",
+        "2022-01-04 09:00 | Food | item i1-0 | purchased | Food › Flour, brand Acme\n"
+        "2022-01-04 10:00 | Food | item i1-1 | purchased | Food › Flour, brand Acme",
     ]
     assert memory.readout(500).description == "summary: 2 behaviours\nhabits: shops"
     assert memory.readout(500).tree == ""

@@ -1,8 +1,8 @@
 """F2, first half: a batch of any log → behaviours of five fields: time, domain, item, action, text (paper B.1).
 
 The rendering of a visit is declared here. Commerce: domain = L1, item = the product,
-action = the counters in words, text = category and brand. A log that wrote a text (app
-logs) keeps it as text; domain = app, item = the object acted on.
+action = the counters in words, text = the category's display name and the brand. A log
+that wrote a text (app logs) keeps it as text; domain = app, item = the object acted on.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from pipelines.memory.contract import Tokens
-from pipelines.memory.rendering import action_words, category_names, plain
+from pipelines.memory.rendering import action_words, category, category_names, plain
 
 CUT = " […]"
 """Stands where a text was cut."""
@@ -51,14 +51,16 @@ def records(visits: pl.DataFrame) -> list[Record]:
             _field(l1),
             _field(item),
             action,
-            _field(text) if text is not None else _commerce(l2, brand),
+            _field(text) if text is not None else _commerce(l1, l2, brand),
         )
         for time, (l1, l2), item, action, brand, text in rows
     ]
 
 
-def _commerce(l2: str | None, brand: str | None) -> str:
-    return ", ".join(part for part in (_field(l2), f"brand {_field(brand)}" if brand else "") if part)
+def _commerce(l1: str | None, l2: str | None, brand: str | None) -> str:
+    # The whole display name: readers are asked by it.
+    kind = _field(category(l1, l2)) if l2 else ""
+    return ", ".join(part for part in (kind, f"brand {_field(brand)}" if brand else "") if part)
 
 
 def _field(text: str | None) -> str:
