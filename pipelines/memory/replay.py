@@ -101,11 +101,11 @@ def replay(
             if isinstance(step, Arrived):
                 memory.take(step.batch)
             elif isinstance(step, Question):
-                readout, state = pure_readout(spec.name, memory.now(), budget, tokens)
+                readout, state = pure_readout(spec.name, memory.current(), budget, tokens)
                 said = (readout.description, readout.tree, readout.tokens, readout.tokens_cut)
                 rows.append((user, step.transition_index, *said, state))
                 asked()
-        return rows, memory.now().stats()
+        return rows, memory.current().stats()
 
     def guarded(user: str) -> tuple[list[tuple[Any, ...]], Mapping[str, int]]:
         try:
@@ -142,10 +142,10 @@ class _Resumed:
         if (found := self._kept.find(self._key)) is not None:
             self._waiting = found
             return
-        self.now().ingest(batch)
+        self.current().ingest(batch)
         self._kept.keep(self._key, self._memory.snapshot)
 
-    def now(self) -> Method:
+    def current(self) -> Method:
         if self._waiting is not None:
             self._memory.restore(self._waiting)
             self._waiting = None
