@@ -53,6 +53,7 @@ def test_the_prompt_word_for_word() -> None:
         f"Parts:\np01: a.days | reference: [1] [2] | answer: {NOTHING}\n"
         "p02: b.time | reference: green tea | answer: tea\np03: c\n\nJudge each of these 3 parts once."
     )
+    assert request.schema["properties"]["judgments"]["maxItems"] == 3
     judgments = request.schema["properties"]["judgments"]["items"]
     assert list(judgments["properties"]) == ["part", "analysis", "core_correct", "detail_quality"]
     assert judgments["properties"]["part"]["enum"] == ["p01", "p02", "p03"]

@@ -108,8 +108,8 @@ class Rubric:
             "analysis": {"type": "string"},
             **{field.name: field.schema for field in self.fields},
         }
-        judgment = _closed(properties)
-        return _closed({"judgments": {"type": "array", "items": judgment}})
+        count = {"minItems": len(labels), "maxItems": len(labels)}
+        return _closed({"judgments": {"type": "array", "items": _closed(properties), **count}})
 
 
 class JudgeSettings(Settings):
