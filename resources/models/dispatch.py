@@ -59,7 +59,7 @@ class Call:
 
 @dataclass
 class _Lane:
-    """The way to one endpoint with one key."""
+    """The way to one endpoint, with one key and so many calls at once."""
 
     client: EndpointClient
     width: int
@@ -80,7 +80,7 @@ class Dispatcher:
         self.rules = rules
         self._running: dict[str, Future[Answered]] = {}
         self._lock = threading.Lock()
-        self._lanes: dict[tuple[str, str], _Lane] = {}
+        self._lanes: dict[tuple[str, str, int], _Lane] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._closed = False
         self._stopped = ""
@@ -170,8 +170,8 @@ class Dispatcher:
 
     def _lane(self, endpoint: Endpoint) -> _Lane:
         key = endpoint.api_key.get_secret_value() if endpoint.api_key else ""
-        if (name := (endpoint.base_url, key)) not in self._lanes:
-            width = endpoint.concurrency or self.rules.concurrency
+        width = endpoint.concurrency or self.rules.concurrency
+        if (name := (endpoint.base_url, key, width)) not in self._lanes:
             client = EndpointClient(endpoint, width, self.rules.timeout_seconds)
             circuit = Circuit(endpoint.identity, self.rules.circuit_failures)
             self._lanes[name] = _Lane(client, width, circuit)

@@ -9,8 +9,14 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, YamlConfigSettingsSource
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+    YamlConfigSettingsSource,
+)
 
 from pipelines.models import ROLES
 from resources.models.prices import Price
@@ -191,6 +197,24 @@ class ModelSettings(CallRules, BaseSettings):
         """Every part that has an endpoint; `embedded` answers in the roles that have none."""
         found = {part: self.endpoint(part) or (embedded if part != "embedding" else None) for part in PARTS}
         return {part: endpoint for part, endpoint in found.items() if endpoint}
+
+
+def model_settings() -> ModelSettings:
+    """The settings of this process. Raises `ModelSettingsError`, which names what is wrong but repeats no value."""
+    try:
+        return ModelSettings()
+    except ValidationError as error:
+        wrong = "; ".join(
+            f"{_variable(one['loc'])}: {one['msg'].removeprefix('Value error, ')}" for one in error.errors()
+        )
+        raise ModelSettingsError(f"settings of the models: {wrong}") from None
+    except SettingsError as error:
+        raise ModelSettingsError(f"settings of the models: {error}") from None
+
+
+def _variable(place: tuple[int | str, ...]) -> str:
+    name = "_".join(str(part).upper() for part in place)
+    return name if name.startswith(("OPENAI_", "TRAILBENCH_")) else f"TRAILBENCH_MODEL_{name}"
 
 
 class _ModelFile(YamlConfigSettingsSource):

@@ -29,7 +29,7 @@ from pipelines.models import Message, Model, ModelFailed, ModelStopped, Request
 from resources.models.engine import ModelEngine
 from resources.models.identity import call_keys
 from resources.models.ledger import LedgerError
-from resources.models.settings import Endpoint, ModelSettingsError
+from resources.models.settings import CallRules, Endpoint, ModelSettingsError
 
 Asked = Callable[..., Request]
 EngineOf = Callable[..., ModelEngine]
@@ -167,6 +167,15 @@ def test_threads_share_the_limit_of_an_endpoint(engine_of: EngineOf, asked: Aske
         for job in jobs:
             job.join()
         assert (server.count, server.most_in_flight) == (20, 3)
+
+
+def test_an_endpoint_may_take_fewer_calls_at_once(asked: Asked, tmp_path: Path) -> None:
+    with model_server(lambda call: slow(0.01, "x")) as server:
+        small = Endpoint(base_url=server.base_url, model="m", concurrency=2, weak=True)
+        with ModelEngine({"reader": small}, tmp_path / "calls.sqlite", CallRules(concurrency=9)) as engine:
+            assert engine.model("reader").weak
+            engine.model("reader").ask_all([asked(f"{n}") for n in range(12)])
+        assert server.most_in_flight == 2
 
 
 def test_replay_answers_from_the_cache_alone(engine_of: EngineOf, asked: Asked) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from resources.models.settings import Endpoint, ModelSettings, ModelSettingsError, checked_url
+from resources.models.settings import Endpoint, ModelSettings, ModelSettingsError, checked_url, model_settings
 
 V = "TRAILBENCH_MODEL_"
 
@@ -157,6 +157,28 @@ def test_keys_are_in_no_text_of_the_settings(monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(ValidationError) as caught:
         ModelSettings(name="m", api_key=["sk-planted"])
     assert "sk-planted" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("BASE_URL", "http://sk-planted@h/v1", "TRAILBENCH_MODEL_BASE_URL: the base URL holds credentials"),
+        ("JUDGE_BASE_URL", "http://h/v1?k=sk-planted", "TRAILBENCH_MODEL_JUDGE_BASE_URL: the base URL holds a query"),
+        ("READER_NMAE", "sk-planted", "TRAILBENCH_MODEL_READER_NMAE: Extra inputs"),
+        ("RETRIES", "sk-planted", "TRAILBENCH_MODEL_RETRIES: Input should be a valid integer"),
+        ("PRICES", "{sk-planted", "prices"),
+        ("PRICES", '{"m": {"prompt": -1}}', "TRAILBENCH_MODEL_PRICES_M_PROMPT: Input should be greater"),
+    ],
+)
+def test_a_wrong_variable_is_named_without_its_value(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, says: str
+) -> None:
+    monkeypatch.setenv(V + name, value)
+    with pytest.raises(ModelSettingsError, match=says) as caught:
+        model_settings()
+    assert "sk-planted" not in str(caught.value)
+    monkeypatch.delenv(V + name)
+    assert model_settings().endpoints() == {}
 
 
 @pytest.mark.parametrize("rule", [{"concurrency": 0}, {"timeout_seconds": 0}, {"retries": -1}, {"mode": "offline"}])
