@@ -40,6 +40,13 @@ def readings(frames: Frames, settings: CommerceSettings) -> list[Finding]:
             pl.col("chosen").list.n_unique() != pl.col("chosen").list.len(),
             "warning",
         ),
+        never(
+            "reason",
+            "a reading that is not ok says why, one that is does not",
+            frame,
+            (pl.col("status") == "ok") != (pl.col("reason") == ""),
+            "warning",
+        ),
     ]
     if missing := lacking(frames, "pools"):
         return [*findings, *(not_checked(name, *missing) for name in ("of_a_pool", "candidates", "status"))]

@@ -51,7 +51,7 @@ def small_pools() -> Frame:
     [
         ("", {}),
         ("", {"status": ["ok", "over"], "chosen": [[0, 3], [1, 2, 3]]}),
-        ("", {"status": ["invalid", "failed"], "chosen": [[], []], "scores": [[], []]}),
+        ("", {"status": ["invalid", "failed"], "reason": ["a", "b"], "chosen": [[], []], "scores": [[], []]}),
         ("ordered", {"transition_index": [1, 0]}),
         ("chosen_once", {"chosen": [[1, 1], [1]]}),
         ("of_a_pool", {"transition_index": [0, 2]}),
@@ -60,7 +60,9 @@ def small_pools() -> Frame:
         ("candidates", {"scores": [[0.1], []]}),
         ("status", {"chosen": [[0], [1]]}),
         ("status", {"chosen": [[0, 3], [1, 2]]}),
-        ("status", {"status": ["over", "short"], "chosen": [[0], [1]]}),
+        ("status", {"status": ["over", "short"], "reason": ["too_many", "too_few"], "chosen": [[0], [1]]}),
+        ("reason", {"reason": ["too_many", "too_few"]}),
+        ("reason", {"reason": ["", ""]}),
     ],
 )
 def test_readings(name: str, changes: dict[str, Any]) -> None:
