@@ -51,7 +51,36 @@ arm = _on(
     description="Build one shard's memories of an arm, read them, score the readings.",
 )
 board = _on("board", EXPERIMENTS, "leaderboard", "report", description="Leaderboard and report of an experiment.")
-JOBS = [ingest, trajectories, relations, labels, freeze, arm, board]
+decode = _on("decode", DROPS, "decoded", description="Decode a drop of chain logs or of market descriptions.")
+chain_markets = _on(
+    "chain_markets",
+    RELEASES,
+    "retractions",
+    "markets",
+    description="What drops contradict; which markets are known.",
+)
+chain_candidates = _on(
+    "chain_candidates",
+    RELEASE_SHARDS,
+    "trades",
+    "candidates",
+    description="Merge a shard's trades and judge its wallets.",
+)
+chain_draw = _on("chain_draw", RELEASES, "wallets", description="Draw evaluation and support wallets.")
+chain_instances = _on(
+    "chain_instances",
+    RELEASE_SHARDS,
+    *("cohort_trades", "holdings", "belief_instances", "trade_instances"),
+    description="Positions and instances of one shard's drawn wallets.",
+)
+chain_support = _on("chain_support", RELEASES, "support", description="The support pool that all shards share.")
+chain_histories = _on("chain_histories", RELEASE_SHARDS, "histories", description="What each interface may show.")
+chain_freeze = _on("chain_freeze", RELEASES, "onchain_release", description="Prove and freeze an on-chain release.")
+ONCHAIN_JOBS = [
+    *(decode, chain_markets, chain_candidates, chain_draw, chain_instances, chain_support, chain_histories),
+    chain_freeze,
+]
+JOBS = [ingest, trajectories, relations, labels, freeze, *ONCHAIN_JOBS, arm, board]
 STAGES: dict[str, tuple[tuple[str, bool, str], ...]] = {
     "commerce": (
         ("trajectories", True, "visits, batches, transitions"),
@@ -59,16 +88,25 @@ STAGES: dict[str, tuple[tuple[str, bool, str], ...]] = {
         ("labels", True, "labels, pools"),
         ("freeze", False, "funnel, manifest"),
     ),
+    "onchain": (
+        ("chain_markets", False, "markets, tokens"),
+        ("chain_candidates", True, "trades, candidates"),
+        ("chain_draw", False, "draw of wallets"),
+        ("chain_instances", True, "positions, instances"),
+        ("chain_support", False, "support pool"),
+        ("chain_histories", True, "histories"),
+        ("chain_freeze", False, "proofs, manifest"),
+    ),
 }
 """Track → the jobs that freeze a release in their order: name, whether it runs shard by shard, what it makes."""
-READERS = {"ingest": "events"}
+READERS = {"ingest": "events", "decode": "decoded"}
 """Job that reads a drop → the asset that it materialises."""
-READING = {"commerce": "ingest"}
+READING = {"commerce": "ingest", "onchain": "decode"}
 """Track → the job that reads one of its drops."""
 
 
 @dg.sensor(
-    jobs=[ingest],
+    jobs=[ingest, decode],
     minimum_interval_seconds=10,
     default_status=dg.DefaultSensorStatus.RUNNING,
     description="Watches <home>/inbox/<source>/ for complete drops and reads each of them once.",

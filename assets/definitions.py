@@ -2,11 +2,11 @@
 
 import dagster as dg
 
-from assets import accounting, automation, boards, commerce, evaluation, freezing
+from assets import accounting, automation, boards, commerce, evaluation, freezing, onchain, onchain_freezing
 from resources.dag import GoldStore, InputStore, Models
 
 defs = dg.Definitions(
-    assets=dg.load_assets_from_modules([commerce, freezing, evaluation, accounting, boards]),
+    assets=dg.load_assets_from_modules([commerce, freezing, onchain, onchain_freezing, evaluation, accounting, boards]),
     jobs=automation.JOBS,
     sensors=[automation.drops, automation.releases],
     schedules=[automation.nightly],

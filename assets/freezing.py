@@ -8,22 +8,19 @@ import polars as pl
 
 # Importing the commerce assets is what registers the owners of the tables read here.
 from assets.commerce import OWNERS
-from assets.inputs import content, whole
-from assets.metadata import table_value
+from assets.manifests import Frozen, freeze, proof_specs
 from assets.partitions import RELEASES, axes_of
-from assets.proofs import PROOFS, proofs
+from assets.proofs import AUDITED_USERS, PROOFS, REDERIVED_USERS, proofs, shared_tables
 from assets.publishing import Made, Result
 from assets.steps import Given, release_step
 from pipelines.commerce.funnel import funnel as make_funnel
 from pipelines.commerce.funnel import merge_step, read_step, release_steps
+from pipelines.commerce.rederiving import REDERIVED, rederive
 from pipelines.commerce.release import card as make_card
 from pipelines.commerce.release import manifest as make_manifest
 from pipelines.commerce.release import refusals
 from pipelines.commerce.statistics import statistics
-from pipelines.release import TableEntry
-from pipelines.schema import TABLES
 from resources.dag import GoldStore, InputStore
-from resources.release_files import freeze_release
 
 COUNTED = ("visits", "cohort", "batches", "transitions", "positives", "pool_counts")
 
@@ -52,15 +49,6 @@ def funnel(given: Given) -> Made:
     return Made({"funnel": make_funnel(steps)})
 
 
-def release_entries(given: Given) -> dict[str, TableEntry]:
-    entries = {}
-    for table in RELEASE_TABLES:
-        found = given.published(table)
-        logical = whole(table, found) if TABLES[table].user_axis else str(content(found[0]))
-        entries[table] = TableEntry(logical, sum(one.rows for one in found), {one.path: one.sha256 for one in found})
-    return entries
-
-
 def _card(given: Given, name: str) -> dict[str, Any]:
     drops = [one.extra for one in given.published("events")]
     can = [drop["capabilities"] for drop in drops]
@@ -80,32 +68,29 @@ def _card(given: Given, name: str) -> dict[str, Any]:
     )
 
 
-def _shown(manifest: dict[str, Any], card: dict[str, Any]) -> dict[str, Any]:
-    """What the UI shows of a release: names, what it cannot support, statistics beside the paper's, rows."""
-    found = [{key: "" if value is None else str(value) for key, value in row.items()} for row in card["statistics"]]
-    return {
-        "release": manifest["release"],
-        "content_hash": manifest["content_hash"],
-        "refusals": dg.MetadataValue.json(card["refusals"]),
-        "warnings": dg.MetadataValue.json(card["warnings"]),
-        "statistics": table_value(pl.DataFrame(found)),
-        **{f"{table} rows": entry["rows"] for table, entry in manifest["tables"].items()},
-    }
-
-
 RELEASE_TABLES = (
     *("visits", "batches", "cohort", "transitions", "positives", "pools", "pool_gold", "pool_counts"),
     *("taxonomy", "domains", "popularity", "funnel"),
 )
 
 
+def _proofs(given: Given, everything: bool, audited: int) -> Iterator[tuple[str, pl.DataFrame]]:
+    return proofs(given, None if everything else REDERIVED_USERS, audited)
+
+
+def _rederived(given: Given) -> pl.DataFrame:
+    events = given["events"]
+    tables = {table: given[table] for table in (*REDERIVED, "domains", "taxonomy")}
+    return pl.concat([rederive(events, tables, given.settings), shared_tables(given, events)])
+
+
+COMMERCE = Frozen(RELEASE_TABLES, "funnel", make_manifest, _card, PROOFS, _proofs, _rederived)
+
+
 @dg.asset(
     partitions_def=RELEASES,
     deps=list(dict.fromkeys(OWNERS[table] for table in RELEASE_TABLES)),
-    check_specs=[
-        dg.AssetCheckSpec(name, asset="release", description=text, blocking=True, partitions_def=RELEASES)
-        for name, text in PROOFS.items()
-    ],
+    check_specs=proof_specs("release", PROOFS),
     group_name="commerce",
     kinds={"json"},
     owners=["team:trailbench"],
@@ -113,21 +98,4 @@ RELEASE_TABLES = (
 def release(context: dg.AssetExecutionContext, store: InputStore, gold: GoldStore) -> Iterator[Result]:
     """The frozen release: proven free of the future, named by its content, never written again."""
     given = Given(store, {"store": store.catalog, "gold": gold.catalog}, axes_of(context))
-    manifest = make_manifest(release_entries(given), given.settings)
-    failed = []
-    for name, violations in proofs(given):
-        failed += [] if violations.is_empty() else [f"{name} ({violations.height} violations)"]
-        shown: dict[str, Any] = {
-            "violations": violations.height,
-            "rows": table_value(violations.head(20)),
-        }
-        yield dg.AssetCheckResult(check_name=name, passed=violations.is_empty(), metadata=shown)
-    if failed:
-        raise dg.Failure(f"the release is not frozen: {', '.join(failed)}", allow_retries=False)
-    lineage = {"key": context.partition_key, "specification": given.spec.document(), "shards": len(store.shards)}
-    card = _card(given, manifest["release"])
-    freeze_release(store.catalog.store, context.partition_key, manifest, card, lineage)
-    yield dg.MaterializeResult(
-        metadata={**_shown(manifest, card), "funnel": table_value(given["funnel"])},
-        data_version=dg.DataVersion(manifest["content_hash"]),
-    )
+    yield from freeze(context, given, COMMERCE, AUDITED_USERS)

@@ -42,15 +42,15 @@ def merged_events(catalog: Catalog, spec: ReleaseSpec, buckets: list[int] | None
     return merge_drops(drops)
 
 
-def event_hashes(catalog: Catalog, spec: ReleaseSpec, buckets: list[int] | None) -> dict[str, list[str]]:
-    """Bucket → distinct hashes of its rows in the drops of a release.
+def drop_hashes(catalog: Catalog, spec: ReleaseSpec, table: str, buckets: list[int] | None) -> dict[str, list[str]]:
+    """Bucket → distinct hashes of its rows of a table in the drops of a release.
 
     A re-sent drop brings no new hash, and a drop without a user of the buckets none at
     all, so neither rebuilds anything.
     """
     hashes: dict[str, set[str]] = {}
     for drop in spec.drops:
-        for bucket, value in content(catalog.require("events", {"drop": drop})).items():
+        for bucket, value in content(catalog.require(table, {"drop": drop})).items():
             if buckets is None or int(bucket) in buckets:
                 hashes.setdefault(bucket, set()).add(value)
     return {bucket: sorted(hashes[bucket]) for bucket in sorted(hashes, key=int)}

@@ -8,7 +8,7 @@ from typing import Any
 import dagster as dg
 import polars as pl
 
-from assets.inputs import content, event_hashes, merged_events, whole
+from assets.inputs import content, drop_hashes, merged_events, whole
 from assets.partitions import DROPS, RELEASES, any_of, axes_of
 from assets.publishing import Made, Result, publish
 from expectations import checks
@@ -20,6 +20,8 @@ from resources.home import buckets_of
 from resources.release_spec import ReleaseSpec
 from resources.store import Published
 
+BUCKETS = ("bucket", "other_bucket")
+"""Columns of a table of drops that say which shards a row belongs to."""
 OWNERS: dict[str, dg.AssetsDefinition] = {}
 """Table → the asset that publishes it."""
 
@@ -43,7 +45,8 @@ class Given:
         return self.spec.settings
 
     @property
-    def _buckets(self) -> list[int] | None:
+    def buckets(self) -> list[int] | None:
+        """User buckets of the step's shard; None in a step over the release."""
         return buckets_of(self.axes["shard"], self.store.shards) if "shard" in self.axes else None
 
     def published(self, table: str) -> list[Published]:
@@ -62,8 +65,20 @@ class Given:
     def lazy(self, table: str) -> pl.LazyFrame:
         """Rows of a table; of `events`, those of the step's users over all drops, re-sent rows once."""
         if table == "events":
-            return merged_events(self.store.catalog, self.spec, self._buckets)
-        return self.catalogs[TABLES[table].wall].scan_published(self.published(table))
+            return merged_events(self.store.catalog, self.spec, self.buckets)
+        rows = self.catalogs[TABLES[table].wall].scan_published(self.published(table))
+        return self._of_shard(rows, table) if OWNERS[table].partitions_def == DROPS else rows
+
+    def by_drop(self, table: str) -> list[pl.LazyFrame]:
+        """Rows of a table of drops, drop by drop; only those of the step's shard where the table has buckets."""
+        catalog = self.catalogs[TABLES[table].wall]
+        return [self._of_shard(catalog.scan_published([one]), table) for one in self.published(table)]
+
+    def _of_shard(self, rows: pl.LazyFrame, table: str) -> pl.LazyFrame:
+        buckets = [name for name in BUCKETS if name in TABLES[table].columns]
+        if self.buckets is None or not buckets:
+            return rows
+        return rows.filter(pl.any_horizontal(pl.col(name).is_in(self.buckets) for name in buckets))
 
     def comparable(self, table: str) -> pl.LazyFrame:
         """Rows of a table for comparing users in time: none where the log's clock was made from gaps."""
@@ -76,8 +91,10 @@ class Given:
 
     def content(self, table: str) -> Any:
         """What of a table enters the fingerprint: the logical hashes of its rows."""
-        if table == "events":
-            return event_hashes(self.store.catalog, self.spec, self._buckets)
+        if OWNERS[table].partitions_def == DROPS and "bucket" in TABLES[table].columns:
+            # A row of two wallets lies in the bucket of the first, and counts in the shard of the second.
+            one_wallet = "other_bucket" not in TABLES[table].columns
+            return drop_hashes(self.store.catalog, self.spec, table, self.buckets if one_wallet else None)
         found = self.published(table)
         if len(found) == 1:
             return content(found[0])

@@ -9,7 +9,8 @@ from pipelines.commerce.release import HASHED as COMMERCE_HASHED
 from pipelines.commerce.settings import CommerceSettings
 from pipelines.commerce.sources import SOURCES
 from pipelines.onchain.settings import OnchainSettings
-from pipelines.onchain.tables import ONCHAIN_TABLES
+from pipelines.onchain.step_tables import HASHED as ONCHAIN_HASHED
+from pipelines.onchain.step_tables import PUBLISHED
 
 MAPPING_SOURCE = "mapping"
 """Source of any commerce log that a declared mapping describes."""
@@ -50,10 +51,7 @@ TRACKS = {
         Track(
             "onchain",
             OnchainSettings,
-            (
-                *("trades", "position_changes", "markets", "wallets", "cohort_trades", "belief_instances"),
-                *("trade_instances", "histories"),
-            ),
+            ONCHAIN_HASHED,
             "log_counts",
             LOG_SOURCES,
             MARKET_SOURCES,
@@ -76,7 +74,7 @@ def track_of(source: str) -> Track:
 
 def settings_of_table(table: str) -> BaseModel:
     """Default thresholds of the track that a table belongs to."""
-    return OnchainSettings() if table in ONCHAIN_TABLES else CommerceSettings()
+    return OnchainSettings() if table in PUBLISHED else CommerceSettings()
 
 
 def release_source(sources: Iterable[str]) -> str:

@@ -98,6 +98,7 @@ def test_every_table_has_one_owner() -> None:
     from assets.definitions import defs
     from assets.evaluation import readings, readouts, units
     from assets.steps import OWNERS
+    from pipelines.onchain.decoding import DROP_TABLES
     from pipelines.schema import TABLES
 
     by_asset = {asset.key.to_user_string() for asset in (readouts, readings, model_calls, units)}
@@ -114,4 +115,12 @@ def test_every_table_has_one_owner() -> None:
         "differences": "leaderboard",
         "positions": "leaderboard",
         "costs": "leaderboard",
+        **dict.fromkeys(DROP_TABLES, "decoded"),
+        "tokens": "markets",
+        "position_changes": "trades",
+        "sequences": "candidates",
+        "filter_counts": "candidates",
+        "cohort_funnel": "wallets",
+        "redemptions": "holdings",
+        **dict.fromkeys(("support_trades", "train_beliefs", "train_trades"), "support"),
     }

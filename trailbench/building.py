@@ -12,8 +12,9 @@ from assets.inputs import mapping_of
 from assets.launching import name_release
 from pipelines.commerce.drop_files import tell_apart
 from pipelines.commerce.reading import SourceError
-from pipelines.tracks import track_of
-from resources.drops import Drop, expand
+from pipelines.onchain.drop_files import describes_markets
+from pipelines.tracks import MARKET_SOURCES, track_of
+from resources.drops import Drop, DropError, expand
 from resources.home import Home
 from resources.release_spec import ReleaseSpec, release_of
 from trailbench.running import Progress, RunFailed, run_job
@@ -50,6 +51,26 @@ def register_paths(
             drop = home.register.register(source, [*logs, *tables], mapping=mapping)
             drops[drop.id] = drop
     return list(drops.values()), refused
+
+
+def register_chain(home: Home, source: str, paths: Sequence[Path]) -> list[Drop]:
+    """One drop for all files of logs among the paths, of `source`, and one for all descriptions of markets.
+
+    Logs of several paths are one drop, so that a pool and its trades are read together; a log that two files
+    hold counts once. Raises `DropError` when there is no log.
+    """
+    files = sorted({file for path in paths for file in expand([path])})
+    described = [file for file in files if describes_markets(file)]
+    logs = [file for file in files if file not in described]
+    if source in MARKET_SOURCES or not logs:
+        raise DropError(f"no file of logs among {', '.join(map(str, paths))}; a release needs logs of the chain")
+    drops = [home.register.register(source, logs)]
+    return drops + ([home.register.register(MARKET_SOURCES[0], described)] if described else [])
+
+
+def steps_of(track: str, shards: int) -> int:
+    """How many partitions are built to freeze a release."""
+    return sum(shards if sharded else 1 for _, sharded, _ in STAGES[track])
 
 
 def register_files(home: Home, source: str, files: Sequence[Path]) -> Drop:

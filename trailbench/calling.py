@@ -92,13 +92,13 @@ def asked(source: str, paths: list[Path], mapping: Path | None, config: dict[str
     itself, among the paths, or under `mapping:` of the configuration file.
     """
     from pipelines.commerce.mapping import load_mapping
-    from pipelines.commerce.sources import SOURCES
+    from pipelines.tracks import ALL_SOURCES
 
     declared = (config or {}).get("mapping")
     if is_yaml(Path(source)):
         source, mapping = "mapping", Path(source)
-    if source not in (known := [*SOURCES, "mapping"]):
-        raise typer.BadParameter(f"no source {source!r}; sources are {', '.join(known)}")
+    if source not in ALL_SOURCES:
+        raise typer.BadParameter(f"no source {source!r}; sources are {', '.join(ALL_SOURCES)}")
     if source != "mapping":
         if mapping is not None or declared is not None:
             raise typer.BadParameter("a mapping goes with --source mapping; built-in sources bring their own")
@@ -137,21 +137,22 @@ def configuration(path: Path | None) -> dict[str, Any]:
     return values
 
 
-def settings_of(config: dict[str, Any]) -> Any:
+def settings_of(config: dict[str, Any], track: str = "commerce") -> Any:
     """Thresholds of a configuration: its values, or those under `settings:`, over the defaults."""
     from pydantic import ValidationError
 
-    from pipelines.commerce.settings import CommerceSettings
+    from pipelines.tracks import TRACKS
 
+    model = TRACKS[track].settings
     values = {name: value for name, value in config.items() if name not in ("mapping", "settings")}
     nested = config.get("settings") or {}
     if not isinstance(nested, dict):
         raise typer.BadParameter("settings: expected `name: value` lines, one for each setting")
     try:
-        return CommerceSettings.model_validate({**values, **nested})
+        return model.model_validate({**values, **nested})
     except ValidationError as error:
         wrong = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors())
-        raise typer.BadParameter(f"{wrong}; settings are {', '.join(CommerceSettings.model_fields)}") from error
+        raise typer.BadParameter(f"{wrong}; settings are {', '.join(model.model_fields)}") from error
 
 
 SourceOption = Annotated[str, typer.Option("--source", help="Log format; `trailbench sources` lists them.")]

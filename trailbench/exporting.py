@@ -4,8 +4,11 @@ from pathlib import Path
 
 import polars as pl
 
+from pipelines.onchain.ids import hex_text
+from pipelines.onchain.step_tables import EXPORTS as ONCHAIN_EXPORTS
 from pipelines.schema import TABLES
 from resources.home import Home
+from resources.release_spec import ReleaseSpec, load_release
 from resources.store import StoreError
 
 EXPORTS: dict[str, tuple[str, ...]] = {
@@ -28,6 +31,10 @@ EXPORTS: dict[str, tuple[str, ...]] = {
 """Table → columns that leave; no columns means all of them."""
 
 
+RELEASE_WIDE = frozenset({"markets", "tokens", "wallets", "cohort_funnel", "support_trades"})
+"""On-chain tables of a whole release; the others lie in shards."""
+
+
 class ExportError(ValueError):
     """An export that cannot be made; names the remedy."""
 
@@ -45,11 +52,14 @@ def release_key(home: Home, name: str) -> str:
 
 def exported(home: Home, release: str, table: str, gold: bool) -> pl.LazyFrame:
     """Rows of a table of a release, users of the cohort only. Raises `ExportError`."""
+    key = release_key(home, release)
+    spec = load_release(home.store.store, key)
+    if spec.track == "onchain":
+        return _exported_chain(home, spec, key, table, gold)
     if table not in EXPORTS:
         raise ExportError(f"no table {table!r} to export; tables are {', '.join(EXPORTS)}")
     if TABLES[table].wall == "gold" and not gold:
         raise ExportError(f"{table} is gold: what only scoring may read; add --gold if you mean it")
-    key = release_key(home, release)
     catalog = home.gold if TABLES[table].wall == "gold" else home.store
     if table == "rejects":
         drops = home.store.document(f"specs/release/{key}.json")["drops"]
@@ -63,8 +73,26 @@ def exported(home: Home, release: str, table: str, gold: bool) -> pl.LazyFrame:
     return rows.sort(TABLES[table].sort_by).select(EXPORTS[table] or pl.all())
 
 
+def _exported_chain(home: Home, spec: ReleaseSpec, key: str, name: str, gold: bool) -> pl.LazyFrame:
+    """Rows of an on-chain table, whole: `funnel` is that of the cohort, `rejects` those of the drops."""
+    if name not in ONCHAIN_EXPORTS:
+        raise ExportError(f"no table {name!r} to export; tables are {', '.join(ONCHAIN_EXPORTS)}")
+    table = ONCHAIN_EXPORTS[name]
+    if TABLES[table].wall == "gold" and not gold:
+        raise ExportError(f"{name} is gold: what only scoring may read; add --gold if you mean it")
+    catalog = home.gold if TABLES[table].wall == "gold" else home.store
+    if table == "onchain_rejects":
+        scans = [catalog.scan(table, {"drop": drop}).with_columns(drop=pl.lit(drop)) for drop in spec.drops]
+        return pl.concat(scans)
+    if table in RELEASE_WIDE:
+        return catalog.scan(table, {"release": key})
+    return catalog.scan(table, {"release": key}, home.shards).sort(TABLES[table].sort_by)
+
+
 def write(rows: pl.LazyFrame, to: Path) -> int:
-    """Write rows to `to` (.csv or .parquet) and return their number; times in CSV are ISO-8601 UTC.
+    """Write rows to `to` (.csv or .parquet) and return their number.
+
+    In CSV times are ISO-8601 UTC, bytes are hex text with 0x, and a list is its JSON.
 
     The file appears whole or not at all. Raises `ExportError` for another ending.
     """
@@ -76,8 +104,7 @@ def write(rows: pl.LazyFrame, to: Path) -> int:
             count = pl.scan_parquet(part).select(pl.len()).collect().item()
         elif to.suffix == ".csv":
             frame = rows.collect()
-            times = [name for name, dtype in frame.schema.items() if isinstance(dtype, pl.Datetime)]
-            frame.with_columns(pl.col(times).dt.to_string("%Y-%m-%dT%H:%M:%S%.fZ")).write_csv(part)
+            frame.select(_text(name, dtype) for name, dtype in frame.schema.items()).write_csv(part)
             count = frame.height
         else:
             raise ExportError(f"{to}: the file must end in .csv or .parquet")
@@ -85,3 +112,18 @@ def write(rows: pl.LazyFrame, to: Path) -> int:
     finally:
         part.unlink(missing_ok=True)
     return int(count)
+
+
+def _text(name: str, dtype: pl.DataType) -> pl.Expr:
+    """A column as CSV holds it."""
+    column = pl.col(name)
+    if isinstance(dtype, pl.Datetime):
+        return column.dt.to_string("%Y-%m-%dT%H:%M:%S%.fZ")
+    if isinstance(dtype, pl.Binary):
+        return hex_text(column).alias(name)
+    if isinstance(dtype, pl.List):
+        items = column.list.eval(hex_text(pl.element())) if isinstance(dtype.inner, pl.Binary) else column
+        # JSON of a struct of one field is {"v":…}: the list stands between.
+        json = pl.struct(items.alias("v")).struct.json_encode().str.slice(5).str.head(-1)
+        return pl.when(column.is_not_null()).then(json).alias(name)
+    return column

@@ -6,12 +6,11 @@ from typing import Any
 
 import polars as pl
 
-from assets.freezing import RELEASE_TABLES, release_entries
-from assets.proofs import PROOFS, proofs, shared_tables
+from assets.freezing import COMMERCE
+from assets.manifests import Frozen, manifest_of
+from assets.onchain_freezing import ONCHAIN
 from assets.publishing import logical_hashes
 from assets.steps import Given
-from pipelines.commerce.rederiving import REDERIVED, rederive
-from pipelines.commerce.release import manifest as make_manifest
 from pipelines.evaluation.experiment import Experiment, sample_users
 from pipelines.memory.audit import future_sensitivity
 from pipelines.memory.registry import builtin_methods
@@ -28,6 +27,8 @@ from resources.wall import WallBreached, guarded
 from trailbench.console import Steps
 from trailbench.exporting import release_key
 
+FROZEN: dict[str, Frozen] = {"commerce": COMMERCE, "onchain": ONCHAIN}
+"""What each track freezes."""
 AUDIT_BUDGET = 600
 METHOD_USERS = 5
 """Users whose future is replaced for every method."""
@@ -50,10 +51,7 @@ def verify_release(home: Home, release: str, step: Steps) -> list[str]:
     if problems := changed_files(home, given, step):
         return problems
     step("derive every row again")
-    events = given["events"]
-    tables = {table: given[table] for table in (*REDERIVED, "domains", "taxonomy")}
-    found = pl.concat([rederive(events, tables, given.settings), shared_tables(given, events)])
-    return found["detail"].to_list()
+    return FROZEN[given.spec.track].rederived(given)["detail"].to_list()
 
 
 def changed_files(home: Home, given: Given, step: Steps) -> list[str]:
@@ -63,7 +61,7 @@ def changed_files(home: Home, given: Given, step: Steps) -> list[str]:
     if frozen is None:
         return [f"release {name} has no manifest"]
     problems: list[str] = []
-    for table in RELEASE_TABLES:
+    for table in FROZEN[given.spec.track].tables:
         step(f"hash {table}")
         try:
             found = given.published(table)
@@ -77,7 +75,7 @@ def changed_files(home: Home, given: Given, step: Steps) -> list[str]:
             if not broken:
                 again = logical_hashes(catalog.scan_published([one]), table)
                 problems += [] if all(one.extra[kind] == again[kind] for kind in again) else [f"{one.path}: other rows"]
-    return problems or differences(frozen, make_manifest(release_entries(given), given.settings))
+    return problems or differences(frozen, manifest_of(given, FROZEN[given.spec.track]))
 
 
 def audit_release(home: Home, release: str, audited: int, step: Steps) -> list[Check]:
@@ -94,10 +92,13 @@ def audit_release(home: Home, release: str, audited: int, step: Steps) -> list[C
     ]
     if changed:
         return checks
-    step("replace the future, derive every row again")
-    for name, violations in proofs(given, users=None, audited=audited):
+    track = FROZEN[given.spec.track]
+    step("prove the whole release, derive every row again")
+    for name, violations in track.proofs(given, True, audited):
         found = [f"{row['rule']}: {row['detail']}" for row in violations.head(5).to_dicts()]
-        checks.append(_check(name, PROOFS[name], found, violations.height))
+        checks.append(_check(name, track.proves[name], found, violations.height))
+    if given.spec.track != "commerce":
+        return checks
     names = [*builtin_methods(), *sorted({entry.name for entry in plugin_entries()})]
     tables = _audited_tables(given)
     for name in names:

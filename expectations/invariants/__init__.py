@@ -9,6 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from expectations.invariants import asked, boards, calls, catalogue, labels, logs, readings, trajectories
+from expectations.invariants.chain import CHAIN
+from expectations.invariants.cohort import COHORT
 from expectations.invariants.rules import Frames
 from pipelines.findings import Finding
 
@@ -39,5 +41,7 @@ INVARIANTS: dict[str, Invariant] = {
     "differences": boards.differences,
     "positions": boards.positions,
     "funnel": readings.funnel,
+    **CHAIN,
+    **COHORT,
 }
 """The invariants of every table of the registry."""

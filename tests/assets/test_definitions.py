@@ -8,6 +8,7 @@ import pytest
 
 from assets import automation
 from assets.definitions import defs
+from assets.onchain_proofs import PROOFS as ONCHAIN_PROOFS
 from assets.partitions import ARM_SHARDS, DROPS, EXPERIMENTS, RELEASE_SHARDS, RELEASES
 from assets.proofs import PROOFS
 from pipelines.evaluation.standing import CREDIBLE
@@ -18,9 +19,13 @@ GRAPH = defs.resolve_asset_graph()
 NODES = {key.to_user_string(): GRAPH.get(key) for key in GRAPH.materializable_asset_keys}
 AXES = {
     "events": DROPS,
+    "decoded": DROPS,
+    **dict.fromkeys(("retractions", "markets", "wallets", "support", "onchain_release"), RELEASES),
+    **dict.fromkeys(("trades", "candidates", "cohort_trades", "holdings", "histories"), RELEASE_SHARDS),
+    **dict.fromkeys(("belief_instances", "trade_instances"), RELEASE_SHARDS),
     **dict.fromkeys(("visits", "batches", "cohort", "transitions", "positives", "pools"), RELEASE_SHARDS),
     **dict.fromkeys(("taxonomy", "domains", "popularity", "funnel", "release"), RELEASES),
-    **dict.fromkeys(("readouts", "readings", "units"), ARM_SHARDS),
+    **dict.fromkeys(("readouts", "readings", "model_calls", "units"), ARM_SHARDS),
     **dict.fromkeys(("leaderboard", "report"), EXPERIMENTS),
 }
 
@@ -33,7 +38,7 @@ def test_the_assets_and_their_axes_are_these() -> None:
 def test_an_asset_says_what_it_is_and_whose(name: str) -> None:
     node = NODES[name]
     assert len(node.description or "") > 30
-    assert node.group_name in ("commerce", "evaluation")
+    assert node.group_name in ("commerce", "onchain", "evaluation")
     assert node.owners == ["team:trailbench"]
     assert node.kinds, "the UI shows how it is made"
 
@@ -46,10 +51,11 @@ def test_what_publishes_a_table_is_checked_on_its_own_partitions_and_blocks() ->
         checks.setdefault(asset, set()).add(key.name)
         assert node.partitions_def == AXES[asset], f"{key} has other partitions than its asset"
         assert node.blocking, f"{key} lets the next step go on"
-    tables = set(AXES) - {"release", "report"}
+    tables = set(AXES) - {"release", "onchain_release", "report"}
     assert checks == {
         **{name: {"sound", "consistent"} for name in tables},
         "release": set(PROOFS),
+        "onchain_release": set(ONCHAIN_PROOFS),
         "leaderboard": {"sound", "consistent", *CREDIBLE},
     }
 
@@ -77,7 +83,9 @@ def test_sensors_and_schedule_run_by_themselves() -> None:
 def test_gold_is_handed_only_to_who_labels_or_scores() -> None:
     definitions = {asset.key.to_user_string(): asset for asset in defs.assets if isinstance(asset, dg.AssetsDefinition)}
     holders = {name for name, asset in definitions.items() if "gold" in asset.required_resource_keys}
-    assert holders == {"positives", "pools", "funnel", "release", "units", "leaderboard", "report", "popularity"}
+    commerce = {"positives", "pools", "funnel", "release", "popularity"}
+    onchain = {"holdings", "belief_instances", "trade_instances", "support", "histories", "onchain_release"}
+    assert holders == {*commerce, *onchain, "units", "leaderboard", "report"}
 
 
 def test_a_code_version_holds_everything_that_is_imported() -> None:
@@ -115,5 +123,5 @@ def test_an_unknown_module_has_no_code_version() -> None:
 def test_every_table_asset_states_the_version_of_its_code() -> None:
     """So that the UI shows what a changed rule made stale. The board's own fingerprint says it for the last three."""
     unstated = {name for name, node in NODES.items() if node.code_version is None}
-    assert unstated == {"leaderboard", "release", "report"}
+    assert unstated == {"leaderboard", "release", "onchain_release", "report"}
     assert NODES["batches"].code_version == code_version("pipelines.commerce.batches")

@@ -52,6 +52,10 @@ def healthy(table: str, height: int = 40) -> pl.DataFrame:
             values = [0.5] * height
         elif dtype.is_integer():
             values = [n + 1 for n in range(height)]
+        elif dtype == pl.Binary:
+            values = [n.to_bytes(20, "big") for n in range(height)]
+        elif table == "log_counts" and name == "outcome":
+            values = ["trade"] * height
         else:
             values = ["ok" if name == "status" else f"{name}{n:03}" for n in range(height)]
         columns[name] = pl.Series(name, values, dtype=dtype)
@@ -59,6 +63,8 @@ def healthy(table: str, height: int = 40) -> pl.DataFrame:
         columns["n_visits"] = pl.Series("n_visits", [50] * height, dtype=pl.Int32)
     if table == "pool_counts":
         columns["n_short"] = pl.Series("n_short", [1] * height, dtype=pl.Int32)
+    if table in ("preparations", "resolutions"):
+        columns["outcomes"] = columns["outcomes"] + 1
     if table == "units":
         columns["n_batches"] = columns["n_batches"] + 1
     return pl.DataFrame(columns)

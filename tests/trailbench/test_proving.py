@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 
 from assets import commerce, freezing, publishing
-from assets.freezing import release_entries
+from assets.freezing import COMMERCE
+from assets.manifests import manifest_of
 from assets.proofs import PROOFS
 from assets.publishing import logical_hashes
 from assets.steps import Given
-from pipelines.commerce.release import manifest as make_manifest
 from pipelines.findings import Finding
 from resources.dag import InputStore
 from resources.home import Home
@@ -245,7 +245,7 @@ def test_a_frozen_file_edited_and_hashed_again_is_found_by_the_rules(
 
     at_home(copied.home)
     given = Given(InputStore(), {"store": home.store, "gold": home.gold}, {"release": copied.key})
-    forged = make_manifest(release_entries(given), given.settings)
+    forged = manifest_of(given, COMMERCE)
     freeze_release(home.store.store, copied.key, forged, {"refusals": {}}, {})
     result = cli("audit", forged["release"], "--home", copied.home, "--users", 1, "--json")
     assert result.code == 1 and "pool_rules" in failed(result)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from trailbench.calling import FAILED, HomeOption, JsonOption, errors, use_home
+from trailbench.calling import FAILED, HomeOption, JsonOption, errors, refuse, use_home
 from trailbench.console import err, out, plain, print_json, print_table, progress
 
 
@@ -78,11 +78,16 @@ def doctor(home: HomeOption = None, as_json: JsonOption = False) -> None:
             raise typer.Exit(FAILED)
 
 
-def settings(as_json: JsonOption = False) -> None:
+def settings(
+    track: Annotated[str, typer.Option(help="Track: commerce or onchain.")] = "commerce", as_json: JsonOption = False
+) -> None:
     """List every threshold of a release with its default, unit and origin."""
-    from pipelines.commerce.settings import CommerceSettings, settings_table
+    from pipelines.commerce.settings import settings_table
+    from pipelines.tracks import TRACKS
 
-    rows = settings_table(CommerceSettings)
+    if track not in TRACKS:
+        refuse(f"no track {track!r}; tracks are {', '.join(TRACKS)}")
+    rows = settings_table(TRACKS[track].settings)
     if as_json:
         print_json({"settings": rows})
     else:

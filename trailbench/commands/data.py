@@ -27,6 +27,11 @@ def sources(as_json: JsonOption = False) -> None:
 
     rows = [(name, mapping.description) for name, mapping in SOURCES.items()]
     rows.append(("mapping", "any CSV, TSV, JSONL or Parquet log, described by a YAML file"))
+    rows += [
+        ("polygon_logs", "logs of Polygon: JSON-RPC lines or arrays, SQD NDJSON, Parquet of cryo or HyperSync"),
+        ("polygon_rpc", "logs that were fetched from a node"),
+        ("gamma_markets", "descriptions of markets as Gamma gives them, beside drops of logs"),
+    ]
     if as_json:
         print_json({"sources": [{"name": name, "description": text} for name, text in rows]})
     else:
@@ -87,7 +92,7 @@ def _last(column: str) -> Any:
 def build(
     paths: Annotated[list[Path], typer.Argument(help="Log files or folders; each is one drop.")],
     source: SourceOption,
-    track: Annotated[str, typer.Option(help="Track.")] = "commerce",
+    track: Annotated[str | None, typer.Option(help="Track: commerce or onchain; else that of the source.")] = None,
     home: HomeOption = None,
     shards: Annotated[int | None, typer.Option(min=1, max=256, help="Shards of a new home folder; else 4.")] = None,
     config: Annotated[Path | None, typer.Option(help="YAML file with thresholds to change.")] = None,
@@ -97,23 +102,36 @@ def build(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Build a frozen release from raw logs and print its name and content hash."""
-    if track != "commerce":
-        refuse(f"no track {track!r}; tracks are commerce")
+    """Build a frozen release from raw logs and print its name and content hash.
+
+    On-chain logs and market descriptions may be named together; they are told apart by what they hold.
+    """
+    from pipelines.tracks import TRACKS, track_of
+
+    if track is not None and track not in TRACKS:
+        refuse(f"no track {track!r}; tracks are {', '.join(TRACKS)}")
     use_home(home)
     with errors():
         from resources.home import open_home
 
         values = configuration(config)
-        log, settings = asked(source, paths, mapping, values), settings_of(values)
+        log = asked(source, paths, mapping, values)
+        track = track or track_of(log.source).name
+        if track_of(log.source).name != track:
+            refuse(f"{log.source} is no source of {track}; its sources are {', '.join(TRACKS[track].all_sources)}")
+        settings = settings_of(values, track)
         opened = open_home(shards=shards)
-        from trailbench.building import build_release, register_paths
+        from trailbench.building import build_release, register_chain, register_paths, steps_of
         from trailbench.running import dagster_instance
 
         with dagster_instance(opened.folder) as instance, progress(as_json) as step:
             step("looking at the files")
-            drops, refused = register_paths(opened, log.source, log.paths, log.mapping, skip_unreadable)
-            step.expect(len(drops) + 2 * len(opened.shards) + 2)
+            refused: dict[str, str] = {}
+            if track == "onchain":
+                drops = register_chain(opened, log.source, log.paths)
+            else:
+                drops, refused = register_paths(opened, log.source, log.paths, log.mapping, skip_unreadable)
+            step.expect(len(drops) + steps_of(track, len(opened.shards)))
             spec, unreadable = build_release(instance, opened, drops, settings, step, skip_unreadable)
         _print_release(opened, spec.key, {**refused, **unreadable}, as_json)
 
@@ -131,12 +149,61 @@ def _print_release(home: Any, key: str, unreadable: dict[str, str], as_json: boo
     if as_json:
         print_json(result)
         return
-    print_frame("Funnel", home.store.scan("funnel", {"release": key}).drop("place").collect())
+    from resources.release_spec import load_release
+
+    onchain = load_release(home.store.store, key).track == "onchain"
+    table, unshown = ("cohort_funnel", "step") if onchain else ("funnel", "place")
+    print_frame("Funnel", home.store.scan(table, {"release": key}).drop(unshown).collect())
     for name in ("release", "content_hash", "home"):
         out.print(plain(f"{name}: {result[name]}"), soft_wrap=True)
     for drop, message in unreadable.items():
         err.print(plain(f"left out {drop}: {message}"), style="yellow", soft_wrap=True)
     out.print(plain(f"Next: trailbench evaluate --home {shlex.quote(str(home.folder))}"), soft_wrap=True)
+
+
+def decode(
+    files: Annotated[list[Path], typer.Argument(help="Files or folders of chain logs.")],
+    to: Annotated[Path, typer.Option(help="File to write, .csv or .parquet; refused logs go to <file>.rejects.csv.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Decode chain logs into trades: one row a fill of an order, maker's or taker's own, nothing invented."""
+    with errors():
+        from trailbench.decoding import decode_files
+
+        with progress(as_json) as step:
+            step("decoding")
+            facts = decode_files(files, to)
+        if as_json:
+            print_json(facts)
+            return
+        rows = [(row["outcome"], row["event"], row["rows"]) for row in facts["events"]]
+        print_table("Where every log went", ["outcome", "event", "rows"], rows)
+        for reason, count in facts["rejected"].items():
+            err.print(plain(f"refused {count:,}: {reason}"), style="yellow", soft_wrap=True)
+        out.print(plain(f"{facts['rows_in']:,} logs in, {facts['trades']:,} trades in {to}"), soft_wrap=True)
+
+
+def generate(
+    what: Annotated[str, typer.Argument(help="Track: onchain.")],
+    to: Annotated[Path, typer.Option("--out", help="Folder to write.")],
+    wallets: Annotated[int, typer.Option(min=20, help="Wallets that trade on it.")] = 1_000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed; the same one gives the same chain.")] = 7,
+    as_json: JsonOption = False,
+) -> None:
+    """Write a made-up chain whose truth is known: JSON-RPC logs, market descriptions, final holdings."""
+    if what != "onchain":
+        refuse(f"nothing generates {what!r}; there is onchain")
+    with errors():
+        from trailbench.generating import plan_of, write_chain
+
+        with progress(as_json) as step:
+            made = write_chain(plan_of(wallets, seed), to, step)
+        if as_json:
+            print_json({**made, "folder": str(to)})
+            return
+        out.print(plain(f"{made['logs']:,} logs and {made['markets']} markets in {to}"), soft_wrap=True)
+        paths = f"{shlex.quote(str(to))}/logs-*.jsonl {shlex.quote(str(to))}/markets.json"
+        out.print(plain(f"Next: trailbench build --source polygon_logs {paths}"), soft_wrap=True)
 
 
 def export(
@@ -160,4 +227,38 @@ def export(
             out.print(plain(f"{rows:,} rows of {table} written to {to}"))
 
 
-COMMANDS = (sources, validate, build, export)
+def wallet(
+    address: Annotated[str, typer.Argument(help="Address of a wallet, 0x and 40 hex digits.")],
+    release: Annotated[str | None, typer.Option(help="Release name; else the newest on-chain one.")] = None,
+    home: HomeOption = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw its positions into FILE.png or FILE.html.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show one wallet of an on-chain release: trajectory, final positions, instances with their labels."""
+    use_home(home)
+    with errors():
+        from resources.home import open_home
+        from trailbench.wallet import newest_chain_release, plot_wallet, view_wallet
+
+        opened = open_home(make=False)
+        view = view_wallet(opened, release or newest_chain_release(opened), address)
+        if plot is not None:
+            plot_wallet(view, plot)
+        parts = {
+            "Trajectory": view.trajectory,
+            "Final positions, in shares": view.positions,
+            "Belief instances": view.beliefs,
+            "Trade instances": view.trades,
+        }
+        if as_json:
+            named = zip(("trajectory", "positions", "beliefs", "trades"), parts.values(), strict=True)
+            print_json({**view.facts, **{name: rows.to_dicts() for name, rows in named}, "plot": plot})
+            return
+        print_table("Wallet", ["what", "value"], list(view.facts.items()))
+        for title, rows in parts.items():
+            print_frame(title, rows)
+        if plot is not None:
+            out.print(plain(f"drawn: {plot}"), soft_wrap=True)
+
+
+COMMANDS = (sources, validate, build, decode, generate, wallet, export)

@@ -1,0 +1,52 @@
+"""Which conditions and tokens are known, from the contracts and from descriptions (design step 5)."""
+
+import polars as pl
+
+from pipelines.onchain.ids import conditions_of, derive_tokens, token_id
+from pipelines.onchain.tables import EXCHANGES, ONCHAIN_TABLES
+
+_NEG_RISK_EXCHANGES = [EXCHANGES[1], EXCHANGES[3]]
+_BINARY = 2
+"""Outcomes of a condition whose tokens an exchange registered in a pair."""
+
+
+def conditions_of_chain(
+    preparations: pl.DataFrame, resolutions: pl.DataFrame, registrations: pl.DataFrame
+) -> pl.DataFrame:
+    """Conditions that a contract named (condition_id, outcomes, neg_risk), each once, sorted."""
+    registered = registrations.select(
+        "condition_id",
+        pl.lit(_BINARY, pl.Int16).alias("outcomes"),
+        pl.col("exchange").cast(pl.String).is_in(_NEG_RISK_EXCHANGES).alias("neg_risk"),
+    )
+    every = pl.concat([conditions_of(preparations), conditions_of(resolutions), registered])
+    return every.sort("condition_id", "outcomes", "neg_risk").unique("condition_id", keep="first", maintain_order=True)
+
+
+def all_markets(described: pl.DataFrame, conditions: pl.DataFrame) -> pl.DataFrame:
+    """Table `markets`: those described, and, without a question, the other conditions that a contract named.
+
+    Where a contract says whether a market is neg-risk, that stands, and the ids follow from it.
+    """
+    table = ONCHAIN_TABLES["markets"]
+    silent = conditions.join(described, on="condition_id", how="anti")
+    ids = [
+        [token_id(condition, outcome, neg_risk) for outcome in range(outcomes)]
+        for condition, outcomes, neg_risk in silent.iter_rows()
+    ]
+    rows = silent.select("condition_id", "neg_risk", pl.Series("token_ids", ids, dtype=pl.List(pl.Binary)))
+    others = pl.concat([table.empty(), rows.select(
+        (pl.col(name) if name in rows.columns else pl.lit(None)).cast(dtype).alias(name)
+        for name, dtype in table.schema.items()
+    )])  # fmt: skip
+    return pl.concat([described, others]).sort(table.sort_by)
+
+
+def known_tokens(markets: pl.DataFrame, conditions: pl.DataFrame) -> pl.DataFrame:
+    """Table `tokens`: of every condition that a contract named, and of those that only a description names."""
+    described = (
+        markets.filter(pl.col("outcomes").is_not_null())
+        .join(conditions, on="condition_id", how="anti")
+        .select("condition_id", pl.col("outcomes").list.len().cast(pl.Int16), "neg_risk")
+    )
+    return derive_tokens(pl.concat([conditions.select(described.columns), described]))
