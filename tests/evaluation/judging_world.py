@@ -35,3 +35,21 @@ def judgment(label: str, core: Any = True, detail: Any = 2, **more: Any) -> dict
 def said(*judgments: dict[str, Any]) -> str:
     """A judge's reply."""
     return json.dumps({"judgments": list(judgments)})
+
+
+def verdicts_of(*rows: tuple[str, bool, bool | None, int | None], user: str = "u") -> pl.DataFrame:
+    """Verdicts of (item, gate, core, detail) by part; an error where core is None. An item's name is its content's."""
+    return pl.DataFrame(
+        [
+            {
+                "judge": "j", "user_id": user, "item": item, "part": f"p{place}", "gate": gate,
+                "content": f"{user} {item} {place}",
+                "status": "judge_error" if core is None else "ok", "core_correct": core, "detail_quality": detail,
+            }
+            for place, (item, gate, core, detail) in enumerate(rows)
+        ],
+        schema={
+            "judge": pl.String, "user_id": pl.String, "item": pl.String, "part": pl.String, "gate": pl.Boolean,
+            "content": pl.String, "status": pl.String, "core_correct": pl.Boolean, "detail_quality": pl.Int32,
+        },
+    )  # fmt: skip

@@ -7,11 +7,11 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from judging_world import judgment, part, parts, said
+from judging_world import judgment, part, parts, said, verdicts_of
 from scripted_model import ScriptedModel
 
 from pipelines.evaluation.judging import BadParts
-from pipelines.evaluation.judging.core_detail import CORE_DETAIL, item_scores, part_mean, part_scores
+from pipelines.evaluation.judging.core_detail import CORE_DETAIL, item_scores, part_scores
 from pipelines.evaluation.judging.rubric import (
     NOTHING,
     Field,
@@ -22,6 +22,7 @@ from pipelines.evaluation.judging.rubric import (
     contents,
     only_judge,
 )
+from pipelines.evaluation.judging.summary import summary
 from pipelines.models import ModelStopped, Reply, Request
 from pipelines.prompts import Prompt, load
 from resources.tokenizer import load_tokens
@@ -211,7 +212,7 @@ def test_a_new_judge_or_prompt_never_meets_old_verdicts(monkeypatch: pytest.Monk
     )
     assert judge().prompt != made[0].prompt
     new = judge().verdicts(parts(part("j")))
-    for scored in (only_judge, item_scores, part_mean):
+    for scored in (only_judge, item_scores, summary):
         with pytest.raises(MixedJudges, match="verdicts of 2 judges"):
             scored(pl.concat([old, new]))
     assert only_judge(old) == made[0].fingerprint
@@ -228,22 +229,6 @@ def test_content_is_what_the_judge_sees() -> None:
     assert not set(contents(TWO.with_columns(one))["content"]) & set(base["content"])
 
 
-def verdicts_of(*rows: tuple[str, bool, bool | None, int | None]) -> pl.DataFrame:
-    return pl.DataFrame(
-        [
-            {
-                "judge": "j", "user_id": "u", "item": item, "part": f"p{place}", "gate": gate,
-                "status": "judge_error" if core is None else "ok", "core_correct": core, "detail_quality": detail,
-            }
-            for place, (item, gate, core, detail) in enumerate(rows)
-        ],
-        schema={
-            "judge": pl.String, "user_id": pl.String, "item": pl.String, "part": pl.String, "gate": pl.Boolean,
-            "status": pl.String, "core_correct": pl.Boolean, "detail_quality": pl.Int32,
-        },
-    )  # fmt: skip
-
-
 def test_core_and_detail_as_published() -> None:
     # s = 0.8 core + 0.2 detail / 2
     rows = [(f"i{n}", False, core, detail) for n, (core, detail) in enumerate(
@@ -252,12 +237,6 @@ def test_core_and_detail_as_published() -> None:
     scored = part_scores(verdicts_of(*rows))
     assert scored["score"].to_list() == pytest.approx([1.0, 0.9, 0.8, 0.2, 0.0, None])
     assert scored["strict_score"].to_list() == pytest.approx([1.0, 0.9, 0.8, 0.0, 0.0, None])
-    assert part_mean(verdicts_of(*rows)) == pytest.approx({
-        "score": 2.9 / 6, "score_high": 3.9 / 6, "strict_score": 2.7 / 6, "strict_score_high": 3.7 / 6,
-        "coverage": 5 / 6,
-    })  # fmt: skip
-    with pytest.raises(ValueError, match="nothing was judged"):
-        part_mean(verdicts_of())
 
 
 def test_items_their_gates_and_their_errors() -> None:

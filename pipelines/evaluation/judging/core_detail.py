@@ -59,21 +59,3 @@ def item_scores(verdicts: pl.DataFrame) -> pl.DataFrame:
         )
         .sort("item")
     )
-
-
-def part_mean(verdicts: pl.DataFrame) -> dict[str, float]:
-    """Mean over all parts of all items (micro), as published for State Completion: score, its bounds and coverage.
-
-    Keys: `score`, `score_high`, `strict_score`, `strict_score_high`, `coverage` (share of parts judged without error).
-    Raises `MixedJudges`, and `ValueError` on no verdicts.
-    """
-    if verdicts.is_empty():
-        raise ValueError("no verdicts: nothing was judged")
-    only_judge(verdicts)
-    scored = part_scores(verdicts)
-    names = ("score", "strict_score")
-    shares = {name: scored[name].fill_null(0.0).mean() for name in names}
-    shares |= {f"{name}_high": scored[name].fill_null(1.0).mean() for name in names}
-    return {name: float(value) for name, value in shares.items()} | {  # type: ignore[arg-type]
-        "coverage": float((scored["status"] == "ok").mean())  # type: ignore[arg-type]
-    }

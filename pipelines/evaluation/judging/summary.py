@@ -1,0 +1,131 @@
+"""What a judge's verdicts come to: scores with intervals over users, coverage, and the corrected share (ours)."""
+
+import numpy as np
+import polars as pl
+
+from pipelines.evaluation import intervals
+from pipelines.evaluation.judging.calibration import Calibration, Corrected, Share, correct
+from pipelines.evaluation.judging.core_detail import CORE, item_scores, part_scores
+from pipelines.evaluation.judging.rubric import only_judge
+from pipelines.tables import Column
+
+DECIMALS = 9
+_SCORES = {
+    "part_score": "mean over parts (micro; State Completion as published)",
+    "part_strict_score": "the same, detail counting only where the core is right",
+    "item_score": "mean over items (micro; Personalized Service as published)",
+    "item_strict_score": "the same, detail counting only where the core is right",
+    "user_item_score": "mean over users of their items' mean (macro)",
+}
+
+
+def _share(meaning: str) -> Column:
+    return Column(pl.Float64, meaning, "share", nullable=True)
+
+
+SUMMARY: dict[str, Column] = {
+    "judge": Column(pl.String, "fingerprint of the judge"),
+    "n_users": Column(pl.Int64, "users judged"),
+    "n_items": Column(pl.Int64, "items judged"),
+    "n_parts": Column(pl.Int64, "parts judged, errors included: the denominator of every part score"),
+    "n_errors": Column(pl.Int64, "parts without a verdict that can be read; they count 0 and are never left out"),
+    "coverage": _share("parts with a verdict / parts"),
+    **{
+        name: column
+        for score, meaning in _SCORES.items()
+        for name, column in (
+            (score, _share(meaning)),
+            (f"{score}_low", _share("lower end of its 95 % user-cluster interval; null with one user")),
+            (f"{score}_high", _share("upper end of it")),
+            (f"{score}_bound", _share("the score were every part without a verdict right")),
+        )
+    },
+    "core": _share("parts whose core is judged right / parts"),
+    "core_low": _share("lower end of its 95 % interval; null with one user"),
+    "core_high": _share("upper end of it"),
+    "calibration": Column(pl.String, "calibrated | refused | uncalibrated"),
+    "calibration_reason": Column(pl.String, "why not calibrated; else empty"),
+    "n_labelled": Column(pl.Int64, "parts that people labelled"),
+    "tpr": _share("judged right / right by people"),
+    "tnr": _share("judged wrong / wrong by people"),
+    "kappa": Column(pl.Float64, "Cohen's kappa of judge and people", nullable=True),
+    "corrected_core": _share("core by Rogan and Gladen; null unless calibrated"),
+    "corrected_core_low": _share("lower end of Lang and Reiczigel's 95 % interval"),
+    "corrected_core_high": _share("upper end of it"),
+}
+"""Columns of `summary`."""
+
+
+def summary(verdicts: pl.DataFrame, calibration: Calibration | None = None, seed: int = 0) -> pl.DataFrame:
+    """One row, columns `SUMMARY`, of the verdicts of one judge on one system's answers.
+
+    Without a calibration the row says `uncalibrated`. Raises `MixedJudges`, also for a calibration of another judge;
+    `ValueError` on no verdicts.
+    """
+    if verdicts.is_empty():
+        raise ValueError("no verdicts: nothing was judged")
+    judge = only_judge(verdicts)
+    found = correct(verdicts, calibration or Calibration("uncalibrated", "nothing is labelled", judge, CORE))
+    n_items = verdicts["item"].n_unique()
+    n_errors = int((verdicts["status"] != "ok").sum())
+    row = {
+        "judge": judge,
+        "n_users": verdicts["user_id"].n_unique(),
+        "n_items": n_items,
+        "n_parts": verdicts.height,
+        "n_errors": n_errors,
+        "coverage": 1 - n_errors / verdicts.height,
+        **_scores(verdicts, seed),
+        **_of("core", found.raw),
+        **_calibrated(found, calibration),
+    }
+    frame = pl.DataFrame([row], schema={name: column.dtype for name, column in SUMMARY.items()})
+    return frame.with_columns(pl.col(pl.Float64).fill_nan(None).round(DECIMALS))
+
+
+def _scores(verdicts: pl.DataFrame, seed: int) -> dict[str, float]:
+    parts = part_scores(verdicts).select(
+        "user_id",
+        *(pl.col(name).fill_null(0.0).alias(f"part_{name}") for name in ("score", "strict_score")),
+        *(pl.col(name).fill_null(1.0).alias(f"part_{name}_bound") for name in ("score", "strict_score")),
+    )
+    items = item_scores(verdicts).select(
+        "user_id",
+        *(pl.col(name).alias(f"item_{name}") for name in ("score", "strict_score")),
+        *(pl.col(f"{name}_high").alias(f"item_{name}_bound") for name in ("score", "strict_score")),
+    )
+    values: dict[str, float] = {}
+    for frame in (parts, items):
+        names = frame.columns[1:]
+        # Sorted before adding: a sum of floats must not depend on the order of rows.
+        sums = frame.group_by("user_id").agg(pl.col(names).sort().sum(), pl.len().alias("n")).sort("user_id")
+        numerators = sums.select(names).to_numpy()
+        denominators = np.repeat(sums["n"].to_numpy().astype(np.float64)[:, None], len(names), axis=1)
+        micro, macro = intervals.bootstrap(numerators, denominators, seed)
+        for place, name in enumerate(names):
+            values[name] = float(micro.value[place])
+            values |= {f"{name}_low": float(micro.low[place]), f"{name}_high": float(micro.high[place])}
+            if name.startswith("item_score"):
+                values[f"user_{name}"] = float(macro.value[place])
+                values |= {f"user_{name}_low": float(macro.low[place]), f"user_{name}_high": float(macro.high[place])}
+    return {name: value for name, value in values.items() if name in SUMMARY}
+
+
+def _of(name: str, share: Share | None) -> dict[str, float | None]:
+    """A share and its interval, which is none with one user."""
+    if share is None:
+        return {name: None, f"{name}_low": None, f"{name}_high": None}
+    low, high = (share.low, share.high) if share.n > 0 else (None, None)
+    return {name: share.value, f"{name}_low": low, f"{name}_high": high}
+
+
+def _calibrated(found: Corrected, calibration: Calibration | None) -> dict[str, object]:
+    return {
+        "calibration": found.status,
+        "calibration_reason": found.reason,
+        "n_labelled": calibration.n_labelled if calibration else 0,
+        "tpr": calibration.tpr.value if calibration and calibration.tpr else None,
+        "tnr": calibration.tnr.value if calibration and calibration.tnr else None,
+        "kappa": calibration.kappa if calibration else None,
+        **_of("corrected_core", found.corrected),
+    }
