@@ -125,7 +125,7 @@ def test_a_reply_is_of_the_schema_asked_for(server: EmbeddedServer) -> None:
     assert 1 <= len(reply["likes"]) <= 2
 
 
-def test_a_reply_depends_neither_on_other_requests_nor_on_threads(server: EmbeddedServer, tmp_path: Path) -> None:
+def test_a_reply_does_not_depend_on_other_requests(server: EmbeddedServer) -> None:
     text = "Describe this shopper: " + "tea on monday, coffee on friday, a green lamp, garden tools. " * 4
 
     def probabilities(server: EmbeddedServer, schema: Any) -> Any:
@@ -141,9 +141,15 @@ def test_a_reply_depends_neither_on_other_requests_nor_on_threads(server: Embedd
             others = [pool.submit(chat, server, text[: 50 * n], asked[n % 2], 4) for n in range(1, 5)]
             assert list(pool.map(lambda schema: probabilities(server, schema), asked)) == alone
             assert all(other.result() for other in others)
-    for threads in (1, 3):
-        with embedded_server(tmp_path / str(threads), threads=threads, linger=0) as other:
-            assert [probabilities(other, schema) for schema in asked] == alone
+
+
+def test_a_reply_does_not_depend_on_the_number_of_threads(tmp_path: Path) -> None:
+    # Some 600 tokens: flash attention, which the server must not use, divides them among threads.
+    text, found = "tea on monday, coffee on friday, a green lamp. " * 50, []
+    for threads in (1, 2):
+        with embedded_server(tmp_path / str(threads), threads=threads, linger=0) as server:
+            found.append(choice(server, text, None, 3, logprobs=True, top_logprobs=3)["logprobs"])
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize(
