@@ -102,14 +102,14 @@ class Book:
     paths: list[Path]
     life: list[dict[str, Any]]
     batch: int
-    now: int
+    until: int
     """End of the batch, µs."""
 
     @staticmethod
-    def of(state: dict[str, Any], batch: int, now: int) -> "Book":
+    def of(state: dict[str, Any], batch: int, until: int) -> "Book":
         """The book in `state`, made if absent."""
         claims, paths, life = (state.setdefault(name, []) for name in ("claims", "paths", "life"))
-        return Book(claims, paths, life, batch, now)
+        return Book(claims, paths, life, batch, until)
 
     def scope(self, path: str) -> Scope:
         """Of a path in the registry."""
@@ -134,8 +134,8 @@ class Book:
             "confidence": candidate.confidence,
             "state": "active",
             "visits": sorted(set(candidate.visits)),
-            "formed": self.now,
-            "supported": self.now,
+            "formed": self.until,
+            "supported": self.until,
         }
         self.claims.append(claim)
         self.log(claim, "formed", None, cause, candidate)
@@ -146,7 +146,7 @@ class Book:
         before = claim["state"]
         claim["visits"] = sorted({*claim["visits"], *candidate.visits})
         claim["confidence"] = max(claim["confidence"], candidate.confidence)
-        claim["supported"] = self.now
+        claim["supported"] = self.until
         claim["state"] = "active"
         self.log(claim, "strengthened" if before == "active" else "reactivated", before, cause, candidate)
 
@@ -162,7 +162,7 @@ class Book:
         """Add one line to the life of a claim."""
         self.life.append(
             {
-                "time": self.now,
+                "time": self.until,
                 "batch": self.batch,
                 "claim": claim["id"],
                 "path": claim["path"],

@@ -41,7 +41,7 @@ def settle(asker: Asker, config: BehaviorMemConfig, book: Book, candidates: Sequ
 def rest(config: BehaviorMemConfig, book: Book) -> None:
     """Let claims on stage paths rest that found no support for longer than the declared time."""
     for claim in book.claims:
-        silent = book.now - claim["supported"]
+        silent = book.until - claim["supported"]
         overdue = claim["state"] == "active" and silent > config.dormant_after_days * _DAY
         if overdue and book.scope(claim["path"]) == "stage":
             cause = f"no support for {silent // _DAY} days; the limit is {config.dormant_after_days}"
