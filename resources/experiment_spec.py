@@ -7,7 +7,16 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from pipelines.evaluation.experiment import BUILDER, Arm, BadExperiment, Experiment, Limits, Slice, arms
+from pipelines.evaluation.experiment import (
+    BUILDER,
+    Arm,
+    BadExperiment,
+    Experiment,
+    Limits,
+    Slice,
+    arms,
+    own_settings,
+)
 from pipelines.hashing import digest_json
 from pipelines.models import ROLES, Role
 from resources.embedder import StaticEmbedder
@@ -87,9 +96,8 @@ def _fingerprint(
     method: str, config: Mapping[str, Any], named: Mapping[Role, str], models: ModelFingerprint, hidden: Sequence[Path]
 ) -> str:
     with open_method(method, hidden) as spec:
-        own = {name: value for name, value in config.items() if name != BUILDER}
         try:
-            stated = spec.fingerprint(spec.config_model(**own))
+            stated = spec.fingerprint(spec.config_model(**own_settings(config)))
             asks = sorted(role for role in ROLES if role in spec.needs)
             if not asks and BUILDER in config:
                 raise BadExperiment(f"method {method} asks no model: take `{BUILDER}` out of its configuration")

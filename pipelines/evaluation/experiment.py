@@ -24,8 +24,9 @@ ReaderName = Annotated[
 ]
 """`embedding`, `llm`, or `llm:NAME` with the model that answers."""
 Value = str | int | float | bool
-BUILDER = "builder"
-"""Key of a memory's configuration that names the model which builds it; no part of the method's own settings."""
+BUILDER, LABEL = "builder", "label"
+"""Keys of a memory's configuration that name the model which builds it, and what tables call it; no part of the
+method's own settings."""
 
 
 class BadExperiment(ValueError):
@@ -51,7 +52,8 @@ class Experiment(BaseModel):
     release: str | None = Field(default=None, description="content hash, or its prefix; by default the newest")
     methods: dict[Name, list[dict[str, Value]]] = Field(
         min_length=1,
-        description="method → the configurations to run it with; [{}] is its defaults, `builder: NAME` its model",
+        description="method → the configurations to run it with; [{}] is its defaults, `builder: NAME` its model, "
+        "`label: NAME` what tables call it",
     )
     readers: list[ReaderName] = Field(
         default=["embedding"], min_length=1, description="task readers; `llm:NAME` names the model"
@@ -167,7 +169,7 @@ def arms(experiment: Experiment, release: str, methods: Mapping[str, str], reade
                         release=release,
                         label=label,
                         method=method,
-                        config={name: value for name, value in config.items() if name != BUILDER},
+                        config=own_settings(config),
                         builder=str(config.get(BUILDER, "")),
                         reader=reader,
                         budget=budget,
@@ -272,10 +274,17 @@ def _explain(problem: Any, root: yaml.Node, file: str) -> str:
     return f"{file}, line {node.start_mark.line + 1}: {where}{message}"
 
 
+def own_settings(config: Mapping[str, Value]) -> dict[str, Value]:
+    """The part of a memory's configuration that is the method's."""
+    return {name: value for name, value in config.items() if name not in (BUILDER, LABEL)}
+
+
 def _label(method: str, config: dict[str, Value]) -> str:
     """`recent_k`, or `recent_k-k5` with a configuration; long or strange ones end in a hash."""
     if not config:
         return method
+    if LABEL in config:
+        return f"{method}-{plain_name(str(config[LABEL]), 40)}"
     return f"{method}-{plain_name('-'.join(f'{name}{config[name]}' for name in sorted(config)), 40)}"
 
 
@@ -306,3 +315,31 @@ DEMO = Experiment(
     users=200,
 )
 """The experiment of `make demo`."""
+
+DEMO_LLM = Experiment(
+    name="demo_llm",
+    methods={
+        "empty": [{}],
+        "shuffled_user": [{}],
+        "long_context": [{}],
+        "frequency_profile": [{}],
+        "rag_bm25": [{}],
+        "behaviormem": [
+            {
+                "label": "small",
+                "context_tokens": 2400,
+                "reply_tokens": 240,
+                "max_patterns": 3,
+                "max_themes": 2,
+                "retries": 0,
+                "closed_kinds": False,
+            }
+        ],
+    },
+    readers=["llm"],
+    budgets=[600],
+    users=2,
+    batches=2,
+    readings=2,
+)
+"""The slice of `make demo` that goes through a language model: small, because the embedded model is slow, and weak."""

@@ -177,3 +177,10 @@ limits: {calls: 10}
     assert (experiment.limits.calls, experiment.models) == (10, {"reader": "small"})
     with pytest.raises(BadExperiment, match=r"models\.yaml, line 5"):
         parse(text.replace("reader: small", "scribe: small"), "models.yaml")
+
+
+def test_a_memory_may_be_given_the_name_that_tables_use():
+    got = arms_of(parse("name: a\nmethods:\n  recent_k: [{label: long, k: 90}, {k: 5}]\n", "f"), "r", readers=READERS)
+    assert [(arm.label, arm.config) for arm in got] == [("recent_k-long", {"k": 90}), ("recent_k-k5", {"k": 5})]
+    with pytest.raises(BadExperiment, match="read the same: recent_k-long"):
+        parse("name: a\nmethods:\n  recent_k: [{label: long, k: 90}, {label: long}]\n", "f")
