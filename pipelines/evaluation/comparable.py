@@ -1,6 +1,6 @@
 """Which runs may stand in one table."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 KEYS = ("dataset", "reader", "prompt", "budget", "tokens", "evaluator")
 """What must be equal: content hash of the release, the reader's fingerprint, its prompt's hash, the budget, the hash of
@@ -24,14 +24,14 @@ def agreed(run: str, parts: Mapping[str, Mapping[str, object]]) -> dict[str, obj
     return dict(parts[first])
 
 
-def check_comparable(provenances: Mapping[str, Mapping[str, object]]) -> None:
-    """Refuse to rank runs together unless all of `KEYS` are stated and equal.
+def check_comparable(provenances: Mapping[str, Mapping[str, object]], keys: Sequence[str] = KEYS) -> None:
+    """Refuse to rank runs together unless all of `keys` are stated and equal.
 
     `provenances` maps a run (arm key) to its hashes; a reader without a prompt
     states an empty one. Raises `UnlikeRuns`.
     """
     runs = sorted(provenances)
-    for key in KEYS:
+    for key in keys:
         for run in runs:
             if key not in provenances[run]:
                 raise UnlikeRuns(f"run {run} does not state its {key}; evaluate it again with this version")

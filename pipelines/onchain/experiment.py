@@ -15,12 +15,17 @@ from pipelines.evaluation.experiment import Arm, BadExperiment, Experiment, Slic
 from pipelines.hashing import digest_json, key64_column
 from pipelines.onchain.baselines import RULE
 from pipelines.onchain.contenders import BASELINES, METHODS, invalid_pair
+from pipelines.onchain.histories import INTERFACES
 from pipelines.onchain.settings import OnchainSettings
 
 DEFAULT = Experiment(name="baselines", methods={name: [{}] for name in BASELINES}, readers=[RULE])
 """What is run where no experiment is named: baselines, which need no model."""
 LLM = "llm"
 """The reader that asks a model; `llm:NAME` names the model."""
+INTERFACES_ASKED = Experiment(
+    name="interfaces", methods={name: [{}] for name in INTERFACES}, readers=[LLM], readings=20
+)
+"""Every interface on a small sample of targets, which an embedded model can answer in minutes."""
 COMMERCE_ONLY = ("budgets", "batches")
 
 

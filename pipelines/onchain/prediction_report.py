@@ -35,9 +35,9 @@ def render_predictions(
     shown in shares.
     """
     shown = {name: visible_frame(frame) for name, frame in tables.items()}
-    board = _in_shares(shown["prediction_board"], _NUMBERS)
+    board = in_shares(shown["prediction_board"], _NUMBERS)
     pairs = shown.get("prediction_differences")
-    pairs = None if pairs is None else _in_shares(pairs, ("difference", "low", "high"))
+    pairs = None if pairs is None else in_shares(pairs, ("difference", "low", "high"))
     specs: list[plots.Spec] = []
     views = [
         {"board": name, "layers": [_layer(board, pairs, name, layer, specs) for layer in LAYERS]}
@@ -60,7 +60,7 @@ def render_predictions(
 
 def standing(board: pl.DataFrame, name: str, layer: str, metric: str) -> plots.Spec:
     """Every method of a board by one metric over all targets, with its 95 % interval, best first."""
-    rows = _in_shares(_best_first(_cell(board, name, layer, metric)), _NUMBERS)
+    rows = in_shares(_best_first(_cell(board, name, layer, metric)), _NUMBERS)
     axis = plots.share_axis if _is_share(layer, metric) else plots.size_axis
     return plots.ranked(rows, "value", low="low", high="high", axis=axis("value", TITLES[layer, metric]))
 
@@ -125,8 +125,8 @@ def _is_share(layer: str, metric: str) -> bool:
     return layer == "belief" or metric == "accuracy"
 
 
-def _in_shares(rows: pl.DataFrame, columns: tuple[str, ...]) -> pl.DataFrame:
-    """Amounts in shares instead of base units."""
+def in_shares(rows: pl.DataFrame, columns: tuple[str, ...]) -> pl.DataFrame:
+    """Rows of the board or of differences, errors of amounts in shares instead of base units."""
     amount = (pl.col("layer").cast(pl.String) == "trade") & (pl.col("metric").cast(pl.String) != "accuracy")
     return rows.with_columns(
         pl.when(amount).then(pl.col(name) / _BASE_UNITS).otherwise(pl.col(name)).alias(name) for name in columns

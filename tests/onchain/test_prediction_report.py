@@ -52,7 +52,18 @@ def tables(reader: str = "llm") -> dict[str, pl.DataFrame]:
 CARD = {
     "release": "abc123",
     "track": "onchain",
-    "funnel": [{"step": "filters", "unit": "wallets", "reason": HOSTILE, "n": 12}],
+    "funnel": [
+        {
+            "step": 1,
+            "filter": HOSTILE,
+            "threshold": "≥ 10",
+            "origin": "paper",
+            "wallets": 12,
+            "sequences": 3,
+            "trades": 9,
+        }
+    ],
+    "logs": [{"outcome": "foreign", "event": "OrderFilled", "rows": 1234}],
     "warnings": [HOSTILE],
     "refusals": {},
     "statistics": [{"name": "wallets", "value": 14, "paper": 2000}],
@@ -85,6 +96,8 @@ def test_the_page_shows_the_numbers_of_the_board() -> None:
     assert "No model was asked." in text
     assert "Only 14 wallets: intervals are rough" in text
     assert "none (llm, amount MAE, shares): coverage &lt; 1; weak model." in text
+    assert "<td>paper</td><td>12</td><td>3</td><td>9</td>" in page
+    assert '<th scope="row">foreign</th><td class="text">OrderFilled</td><td>1,234</td>' in page
     row = page[page.index('<th scope="row">none</th><td>llm</td><td>28</td>') :]
     assert row.startswith('<th scope="row">none</th><td>llm</td><td>28</td><td>26</td><td>0</td><td>0</td><td>2</td>')
     assert page.count('class="chart') == len(re.findall(r'"\$schema"', page)) == 3 * (1 + 2)
