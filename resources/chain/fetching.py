@@ -88,6 +88,13 @@ def fetch(
     return finished
 
 
+def finished_ranges(folder: Path) -> list[FetchedRange]:
+    """Ranges that were fetched into a folder and whose files are still there, in order."""
+    documents = sorted(folder.glob(f"{SOURCE}-*.json"))
+    found = (_finished(document, document.with_suffix(".jsonl.zst")) for document in documents)
+    return [one for one in found if one is not None]
+
+
 def fetch_drop(
     register: DropRegister,
     settings: ChainSettings,

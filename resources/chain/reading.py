@@ -118,6 +118,11 @@ def headers(node: RpcNode, numbers: Sequence[int]) -> dict[int, Header]:
     return result
 
 
+def _lower(value: Any) -> Any:
+    """Text in lower case; anything else is left as it is, for the reader to refuse."""
+    return value.lower() if isinstance(value, str) else value
+
+
 def quantity(values: Mapping[str, Any], name: str) -> int:
     """A number that JSON-RPC gives as hex text; decimal is understood too. Raises `RpcFailure` when it is none."""
     value = values.get(name)
@@ -139,7 +144,7 @@ def canonical(log: Mapping[str, Any], known: Mapping[int, Header]) -> str:
         if name in _QUANTITIES:
             line[name] = hex(quantity(log, name))
         else:
-            line[name] = [str(topic).lower() for topic in value] if isinstance(value, list) else str(value).lower()
+            line[name] = [_lower(one) for one in value] if isinstance(value, list) else _lower(value)
     line["removed"] = False
     return json.dumps(line, separators=(",", ":"))
 

@@ -2,7 +2,7 @@
 
 import re
 from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from pydantic import Field, NonNegativeInt, PositiveInt, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -52,9 +52,8 @@ class ChainSettings(BaseSettings):
     @field_validator("url")
     @classmethod
     def _is_http(cls, value: SecretStr) -> SecretStr:
-        url = value.get_secret_value()
-        if url and (not url.startswith(("http://", "https://")) or not urlsplit(url).hostname):
-            # The value itself may hold a key and stays out of the message.
+        # The value may hold a key and stays out of the message, and so do the parser's words.
+        if not _is_url(value.get_secret_value()):
             raise ValueError("TRAILBENCH_RPC_URL is no http(s) URL")
         return value
 
@@ -70,8 +69,18 @@ class ChainSettings(BaseSettings):
         url = self.url.get_secret_value()
         parts = urlsplit(url)
         found = re.split(r"[/&=?@:#]", f"{parts.path}?{parts.query}#{parts.fragment}@{parts.netloc.rpartition('@')[0]}")
-        secrets = sorted((part for part in found if len(part) >= _SHORTEST_SECRET), key=len, reverse=True)
+        found += [unquote(part) for part in found]
+        secrets = sorted({part for part in found if len(part) >= _SHORTEST_SECRET}, key=lambda part: (-len(part), part))
         shown = str(text).replace(url, self.endpoint) if url else str(text)
         for secret in secrets:
             shown = shown.replace(secret, "…")
         return shown
+
+
+def _is_url(text: str) -> bool:
+    """Whether this is the URL of a web server, or empty."""
+    try:
+        parts = urlsplit(text)
+        return not text or (parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0)
+    except ValueError:
+        return False

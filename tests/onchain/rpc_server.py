@@ -97,8 +97,8 @@ def matching(chain: Chain, asked: Mapping[str, Any]) -> list[Log]:
         first, last = (int(asked[name], 16) for name in ("fromBlock", "toBlock"))
         numbers = range(first, last + 1) if last - first < len(chain.logs) else sorted(chain.logs)
         numbers = [n for n in numbers if first <= n <= last]
-    addresses = asked.get("address")
-    topics = asked.get("topics", [])
+    addresses = frozenset(asked["address"]) if "address" in asked else None
+    topics = [frozenset(of) for of in asked.get("topics", [])]
     return [
         log
         for number in numbers
