@@ -16,6 +16,7 @@ from pipelines.onchain import ids
 from pipelines.onchain.contracts import NEG_RISK_ADAPTER
 from pipelines.onchain.generator_logs import (
     AMOUNT,
+    ASKED,
     BLOCK,
     BUYS,
     CHARGED,
@@ -180,6 +181,8 @@ def _simulate(
         choice = _draw(state, 100)
         if operation < n_markets:
             at = _log(rows, at, PREPARED, operation, 0, 0, 0, 0, 0, 0, 0)
+            if operation < neg_risk:
+                at = _log(rows, at, ASKED, operation, 0, 0, 0, 0, 0, 0, 0)
         elif resolved[market] < 0 and operation * 10 > total * 6 and choice == 99:
             resolved[market] = outcome
             at = _log(rows, at, RESOLVED, market, outcome, 0, 0, 0, 0, 0, 0)

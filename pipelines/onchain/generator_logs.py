@@ -44,7 +44,7 @@ FIELDS = (
     FEE,
     BUYS,
 ) = range(len(FIELDS))
-PREPARED, FILLED, MATCHED, CHARGED, SPLIT, MERGED, CONVERTED, TRANSFERRED, RESOLVED, REDEEMED = range(10)
+PREPARED, FILLED, MATCHED, CHARGED, SPLIT, MERGED, CONVERTED, TRANSFERRED, RESOLVED, REDEEMED, ASKED = range(11)
 """Kinds of logs. `other` is −1 for the exchange; the amounts of REDEEMED are both balances (`amount`, `fee`)."""
 ORACLE = b"\x0c" * 20
 """Oracle of the standard markets."""
@@ -114,6 +114,11 @@ def _emitted(kind: int, neg_risk: bool, rows: Ints, names: Names) -> tuple[str, 
     two, question = _uint(np.full(n, 2)), names.questions[market]
     if kind == PREPARED:
         return "condition_preparation", CONDITIONAL_TOKENS, [condition, oracle, question], [two]
+    if kind == ASKED:
+        asked = question.copy()
+        asked[:, 31] = 0
+        data = [_uint(market % GROUP), _uint(np.full(n, 64)), _uint(np.zeros(n, np.int64))]
+        return "question_prepared", NEG_RISK_ADAPTER, [asked, question], data
     if kind == RESOLVED:
         winner = rows[:, OUTCOME]
         data = [two, _uint(np.full(n, 64)), two, _uint(1 - winner), _uint(winner)]
