@@ -9,6 +9,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import CancelledError, Future
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -183,20 +184,22 @@ class Dispatcher:
             if not future.set_running_or_notify_cancel():
                 continue
             try:
-                await self._make(lane, call, future)
+                answer, row = await self._make(lane, call)
             except BaseException as error:
                 self._forget(call, future)
                 ended = ModelStopped("the engine of model calls was closed; finished calls are kept")
                 future.set_exception(ended if isinstance(error, asyncio.CancelledError) else error)
                 if not isinstance(error, Exception):
                     raise
+                continue
+            # No other call begins before this one is on disk: a kill loses no more than may be in flight.
+            await self._commit(call, future, answer, row)
         lane.workers -= 1
 
-    async def _make(self, lane: _Lane, call: Call, future: "Future[Answered]") -> None:
+    async def _make(self, lane: _Lane, call: Call) -> tuple[Answered, CallRow]:
         # Another process, or a thread that looked up earlier, may have been first.
         if kept := self.ledger.find([call.key]).get(call.key):
-            self._commit(call, future, Answered(outcome_of(kept), kept, cached=True), self.hit(call, kept))
-            return
+            return Answered(outcome_of(kept), kept, cached=True), self.hit(call, kept)
         if self._stopped:
             raise ModelStopped(self._stopped)
         lane.circuit.check()
@@ -208,11 +211,10 @@ class Dispatcher:
             raise
         spent = Amount()
         try:
-            outcome, retries, latency_ms = await self._until_answered(lane, call)
+            outcome, conceded, retries, latency_ms = await self._until_answered(lane, call)
             spent = self._amount(call, outcome.tokens_in, outcome.tokens_out)
         finally:
             self._budget.settle(most, spent)
-        conceded = ",".join(sorted(lane.conceded.get(call.endpoint.model, ())))
         whole = outcome.status in ("ok", "truncated")
         values = (outcome.tokens_in, outcome.tokens_out, latency_ms, conceded)
         kept = Kept(call.key, outcome.text, outcome.status, *values) if whole else None
@@ -227,9 +229,9 @@ class Dispatcher:
             conceded=conceded,
             error=outcome.error,
         )
-        self._commit(call, future, Answered(outcome, kept), row)
+        return Answered(outcome, kept), row
 
-    async def _until_answered(self, lane: _Lane, call: Call) -> tuple[Outcome, int, float]:
+    async def _until_answered(self, lane: _Lane, call: Call) -> tuple[Outcome, str, int, float]:
         retries = 0
         while True:
             while (pause := lane.closed_until - self._loop.time()) > 0:
@@ -244,7 +246,7 @@ class Dispatcher:
                 continue
             if not outcome.again or retries >= self.rules.retries or lane.circuit.open:
                 lane.circuit.count(outcome.endpoint_fault, outcome.reason)
-                return outcome, retries, latency_ms
+                return outcome, ",".join(sorted(conceded)), retries, latency_ms
             pause = wait_before(self.rules, call.key, retries, outcome.wait)
             if outcome.wait is not None:
                 lane.closed_until = max(lane.closed_until, self._loop.time() + pause)
@@ -255,9 +257,13 @@ class Dispatcher:
         price = cost(self.rules.prices, call.endpoint.model, tokens_in, tokens_out)
         return Amount(1, tokens_in + tokens_out, price or 0)
 
-    def _commit(self, call: Call, future: "Future[Answered]", answer: Answered, row: CallRow) -> None:
+    async def _commit(self, call: Call, future: "Future[Answered]", answer: Answered, row: CallRow) -> None:
+        ended = asyncio.Event()
+
         def done(entry: Entry, error: Exception | None) -> None:
             self._forget(call, future)
+            with suppress(RuntimeError):  # the loop may be closed by now
+                self._loop.call_soon_threadsafe(ended.set)
             if error:
                 future.set_exception(error)
             elif entry.reply and entry.reply is not answer.kept:
@@ -267,6 +273,7 @@ class Dispatcher:
 
         new = None if row.cached else answer.kept
         self.ledger.submit(Entry(done, [row], new, call.vectors(answer.outcome) if new else ()))
+        await ended.wait()
 
     def _forget(self, call: Call, future: "Future[Answered]") -> None:
         with self._lock:
