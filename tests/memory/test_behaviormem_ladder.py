@@ -25,10 +25,12 @@ from test_behaviormem_claims import (
 from pipelines.memory.asking import ContextTooSmall, ModelNeeded
 from pipelines.memory.behaviormem.method import SPEC, most_calls
 from pipelines.memory.behaviormem.settings import BehaviorMemConfig
+from pipelines.memory.behaviormem.wording import Patterns, Themes
 from pipelines.memory.contract import SnapshotError
 from pipelines.memory.contract_worlds import HOSTILE
 from pipelines.memory.rendering import visit_lines
 from pipelines.models import ModelFailed, ModelStopped, Reply, Request
+from pipelines.replies import schema_of
 from resources.tokenizer import load_tokens
 
 
@@ -199,6 +201,18 @@ def test_windows_never_exceed_what_is_foretold() -> None:
         memory.ingest(day_batch(0, 100, n=n))
         records = sum(load_tokens().counts(visit_lines(day_batch(0, 100, n=n).visits)))
         assert memory.stats()["calls"] <= most_calls(memory.config, records)[0] <= memory.stats()["calls"] * 2 + 30
+
+
+def test_schemas_say_what_an_endpoint_may_constrain_and_replies_are_not_refused_for_it() -> None:
+    patterns, themes = schema_of(Patterns), schema_of(Themes)["$defs"]["Theme"]["properties"]
+    assert patterns["properties"]["patterns"]["maxItems"] == BehaviorMemConfig().max_patterns == 12
+    assert patterns["$defs"]["Pattern"]["properties"]["evidence"] == {
+        "type": "array", "maxItems": 12, "items": {"type": "string", "pattern": "^v[0-9]+$"},
+    }  # fmt: skip
+    assert themes["kind"]["enum"] == ["demographics", "social relations", "interests", "situational state"]
+    many = [f"v{place}" for place in range(1, 21)]
+    llm = by_batch({0: {**open_batch(theme(BAKES)), "patterns": {"patterns": [pattern(evidence=tuple(many))]}}})
+    assert fed(llm, day_batch(0, 0, n=20)).state["claims"][0]["visits"] == list(range(20))
 
 
 def test_hostile_text_stays_data_on_its_own_line() -> None:

@@ -15,6 +15,7 @@ from pipelines.memory.behaviormem.claims import CLOSED_KINDS, Candidate, Kind, s
 from pipelines.memory.behaviormem.settings import BehaviorMemConfig
 from pipelines.memory.behaviormem.wording import (
     CHARACTERISTICS,
+    MOST_EVIDENCE,
     ONE_STEP,
     PATTERNS,
     THEMES,
@@ -63,21 +64,27 @@ def instructions_of(config: BehaviorMemConfig) -> list[str]:
     """What the steps of this configuration are told, the one that reads behaviours first."""
     if not config.ladder:
         return [_one_step_instructions(config)]
-    closed = [fill(CHARACTERISTICS, slots=_slots(config.kinds))] if config.closed_kinds else []
+    closed = [_characteristic_instructions(config)] if config.closed_kinds else []
     return [_pattern_instructions(config), _theme_instructions(config), *closed]
 
 
 def _pattern_instructions(config: BehaviorMemConfig) -> str:
-    return fill(PATTERNS, most=str(config.max_patterns))
+    return fill(PATTERNS, most=str(config.max_patterns), cited=str(MOST_EVIDENCE))
 
 
 def _theme_instructions(config: BehaviorMemConfig) -> str:
-    return fill(THEMES, most=str(config.max_themes), kinds=_kinds(config.kinds))
+    return fill(THEMES, most=str(config.max_themes), kinds=_kinds(config.kinds), cited=str(MOST_EVIDENCE))
+
+
+def _characteristic_instructions(config: BehaviorMemConfig) -> str:
+    return fill(CHARACTERISTICS, slots=_slots(config.kinds), cited=str(MOST_EVIDENCE))
 
 
 def _one_step_instructions(config: BehaviorMemConfig) -> str:
     slots = _slots(config.kinds) or "(none)"
-    return fill(ONE_STEP, most=str(config.max_themes), kinds=_kinds(config.kinds), slots=slots)
+    return fill(
+        ONE_STEP, most=str(config.max_themes), kinds=_kinds(config.kinds), slots=slots, cited=str(MOST_EVIDENCE)
+    )
 
 
 def _patterns(asker: Asker, config: BehaviorMemConfig, lines: Sequence[str], first: int) -> list[_Found]:
@@ -115,7 +122,7 @@ def _themes(asker: Asker, config: BehaviorMemConfig, patterns: list[_Found]) -> 
 
 
 def _characteristics(asker: Asker, config: BehaviorMemConfig, themes: list[_Found]) -> list[Candidate]:
-    instructions = fill(CHARACTERISTICS, slots=_slots(config.kinds))
+    instructions = _characteristic_instructions(config)
     found = []
     lines = [f"t{place + 1} | {one.text}" for place, one in enumerate(themes)]
     for window in asker.windows(lines, asker.room(instructions)):

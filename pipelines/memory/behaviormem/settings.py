@@ -7,6 +7,9 @@ from pydantic import model_validator
 from pipelines.memory.behaviormem.claims import Kind, kinds_of
 from pipelines.memory.contract import Settings, setting
 
+MOST_PATTERNS, MOST_THEMES = 12, 10
+"""What the schemas of the replies allow; a configuration may ask for fewer."""
+
 
 class BehaviorMemConfig(Settings):
     """Ablations, context, ledger, claims and readout."""
@@ -38,8 +41,12 @@ class BehaviorMemConfig(Settings):
         ge=16,
     )
     retries: int = setting(2, "further tries for a reply that cannot be read", unit="calls", origin="ours", ge=0)
-    max_patterns: int = setting(12, "patterns taken from one call", unit="patterns", origin="ours", ge=1)
-    max_themes: int = setting(10, "themes, or claims in one step, taken from one call", unit="", origin="ours", ge=1)
+    max_patterns: int = setting(
+        MOST_PATTERNS, "patterns taken from one call", unit="patterns", origin="ours", ge=1, le=MOST_PATTERNS
+    )
+    max_themes: int = setting(
+        MOST_THEMES, "themes, or claims in one step, of one call", unit="themes", origin="ours", ge=1, le=MOST_THEMES
+    )
     sentence_tokens: int = setting(
         80, "a pattern, theme or claim; a longer one is rejected", unit="tokens", origin="ours", ge=8
     )

@@ -1,17 +1,23 @@
 """What each step asks the model for: the shape of its reply, and the prompts (paper B.3, B.4; wording ours).
 
 A shape is strict about fields and types only; ids, words, values and ranges are checked
-item by item, so that one bad item costs itself and not the reply. Patterns, words and
-ranges are there for endpoints that constrain decoding by the schema.
+item by item, so that one bad item costs itself and not the reply. Patterns, words,
+ranges and lengths are there for endpoints that constrain decoding by the schema: a
+small model would fill lists until its reply is cut.
 """
 
-from typing import Annotated, get_args
+from typing import Annotated, Any, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from pipelines.hashing import digest
 from pipelines.memory.behaviormem.claims import SLOTS, Kind, Scope
+from pipelines.memory.behaviormem.settings import MOST_PATTERNS, MOST_THEMES
 from pipelines.prompts import load, prompts_hash
+
+MOST_EVIDENCE = 12
+"""Ids that an item is asked to cite at most; more are taken."""
+_MOST_ANSWERS = 40
 
 
 class _Shape(BaseModel):
@@ -24,6 +30,10 @@ def _id(letter: str) -> dict[str, object]:
 
 def _words(*words: str) -> dict[str, object]:
     return {"enum": list(words)}
+
+
+def _most(n: int) -> Any:
+    return Field(json_schema_extra={"maxItems": n})
 
 
 VisitId = Annotated[str, Field(json_schema_extra=_id("v"))]
@@ -41,13 +51,13 @@ class Pattern(_Shape):
     """A regularity in behaviours."""
 
     text: str
-    evidence: list[VisitId]
+    evidence: Annotated[list[VisitId], _most(MOST_EVIDENCE)]
 
 
 class Patterns(_Shape):
     """Reply of the step from behaviours to patterns."""
 
-    patterns: list[Pattern]
+    patterns: Annotated[list[Pattern], _most(MOST_PATTERNS)]
 
 
 class Theme(_Shape):
@@ -56,13 +66,13 @@ class Theme(_Shape):
     kind: KindWord
     text: str
     confidence: Confidence
-    evidence: list[PatternId]
+    evidence: Annotated[list[PatternId], _most(MOST_EVIDENCE)]
 
 
 class Themes(_Shape):
     """Reply of the step from patterns to themes."""
 
-    themes: list[Theme]
+    themes: Annotated[list[Theme], _most(MOST_THEMES)]
 
 
 class Characteristic(_Shape):
@@ -71,13 +81,13 @@ class Characteristic(_Shape):
     slot: str
     value: str
     confidence: Confidence
-    evidence: list[ThemeId]
+    evidence: Annotated[list[ThemeId], _most(MOST_EVIDENCE)]
 
 
 class Characteristics(_Shape):
     """Reply of the step from themes to characteristics."""
 
-    characteristics: list[Characteristic]
+    characteristics: Annotated[list[Characteristic], _most(len(SLOTS))]
 
 
 class Guess(_Shape):
@@ -87,13 +97,13 @@ class Guess(_Shape):
     slot: str
     text: str
     confidence: Confidence
-    evidence: list[VisitId]
+    evidence: Annotated[list[VisitId], _most(MOST_EVIDENCE)]
 
 
 class Guesses(_Shape):
     """Reply of the one-step ablation."""
 
-    claims: list[Guess]
+    claims: Annotated[list[Guess], _most(MOST_THEMES)]
 
 
 class Placement(_Shape):
@@ -109,7 +119,7 @@ class Placement(_Shape):
 class Placements(_Shape):
     """Reply of the placement."""
 
-    placements: list[Placement]
+    placements: Annotated[list[Placement], _most(_MOST_ANSWERS)]
 
 
 class Verdict(_Shape):
@@ -124,7 +134,7 @@ class Verdict(_Shape):
 class Verdicts(_Shape):
     """Reply of the maintenance."""
 
-    verdicts: list[Verdict]
+    verdicts: Annotated[list[Verdict], _most(_MOST_ANSWERS)]
 
 
 PATTERNS = load("behaviormem/patterns")

@@ -7,8 +7,9 @@ be read leaves the profile as it was; the step and its behaviours are counted as
 """
 
 from collections.abc import Sequence
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from pipelines.memory.asking import Asker, ContextTooSmall, ModelMemory, Tally, said
 from pipelines.memory.behaviormem.records import records, shortened
@@ -35,17 +36,21 @@ class ProfileGenConfig(Settings):
     retries: int = setting(2, "further tries for a reply that cannot be read", unit="calls", origin="ours", ge=0)
 
 
+Sentences = Annotated[list[str], Field(json_schema_extra={"maxItems": 12})]
+"""The length is there for endpoints that constrain decoding: a small model would fill a list until it is cut."""
+
+
 class Profile(BaseModel):
     """The reply: sentences by section."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     summary: str
-    interests: list[str]
-    habits: list[str]
-    preferences: list[str]
-    current_needs: list[str]
-    circumstances: list[str]
+    interests: Sentences
+    habits: Sentences
+    preferences: Sentences
+    current_needs: Sentences
+    circumstances: Sentences
 
 
 class ProfileGen(ModelMemory):
