@@ -33,6 +33,7 @@ ui: env
 
 bench: env
 	$(BIN)/python -m bench.commerce
+	$(BIN)/python -m bench.onchain
 
 clean:
 	rm -rf .venv .trailbench build dist *.egg-info

@@ -1,229 +1,197 @@
-"""Decode of OrderFilled logs: Parquet → trades, by us, by peers, and the plain scan of the same file.
+"""The on-chain path: OrderFilled decoders against each other, and files of a whole chain to instances and histories.
 
-Run as `python -m bench.onchain [--logs N] [--json FILE]`: every decoder in a process of
-its own, on one file of binary and one of hex columns; ratios are of one run. Peers
-that are not installed are named and left out. Slow peers decode the first rows only.
+`python -m bench.onchain`, part of `make bench`. Decoders take turns, each run in a process of its own (module
+`onchain_decoders`), on one million logs in three forms; ratios are of medians, by the clock and by processor time (the
+steadier one on a shared machine). Peers that walk log by log decode the first logs only and are compared by their
+rate. Trades that differ from ours by one value stop the run. The whole path (module `onchain_path`) runs on generated
+chains of one and ten million logs, and must give back what the generator put in.
 """
 
 import argparse
 import importlib.util
 import json
-import re
-import subprocess
-import sys
-import tempfile
-import time
-from collections.abc import Callable
+import os
+import statistics
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import polars as pl
-import pyarrow as pa
+from bench.commerce import CACHE, RESULTS, Unequal, machine, run
+from bench.onchain_decoders import DECODERS, FIRST, PACKAGES
+from bench.onchain_logs import FORMS, chain, fill_file
 
-from pipelines.onchain.abi import BY_NAME
-from pipelines.onchain.contracts import EXCHANGES_V1
-from pipelines.onchain.decode import decode
-from pipelines.onchain.logs import read_logs
+US, MEMORY, SCAN = "trailbench", "trailbench_memory", "scan"
+WARM_LOGS = 5_000
+WARM_CHAIN = 20_000
+QUICK = (20_000, [20_000])
+"""Logs to decode and sizes of chains in a quick run."""
+FASTER = (("binary", MEMORY, "eth_abi", 45.0), ("hex", US, "eth_abi", 15.0), ("hex", US, "web3", 200.0))
+"""Form, ours, peer, and how many times the peer's logs a second ours must decode."""
+SLOWER = {"binary": 1.2, "hex": 2.2, "json": 2.2}
+"""How many times the plain scan of the same file ours may take."""
+MAX_BYTES = 3.6 * 1024**3
+ENOUGH_TRADES, MAX_SECONDS = 1_500_000, 10.0
+"""Trades of a large cohort, and the seconds in which they must become positions, instances and histories."""
 
-EVENT = BY_NAME["order_filled_v1"]
-TYPES = ["uint256"] * 5
-ROUNDS = 3
-FIRST = {"eth_abi": 50_000, "web3": 3_000}
-"""Rows that a slow peer decodes; its rate is per log."""
+
+def absent() -> list[str]:
+    """Peers that are not installed."""
+    return sorted(name for name, package in PACKAGES.items() if not importlib.util.find_spec(package))
 
 
-def _column(values: "np.typing.NDArray[np.uint8]") -> pl.Series:
-    array = pa.FixedSizeBinaryArray.from_buffers(
-        pa.binary(values.shape[1]), len(values), [None, pa.py_buffer(np.ascontiguousarray(values).data)]
+def compare(form: str, logs: int, repeat: int) -> dict[str, Any]:
+    """Medians of every decoder on one file, after checking that all made the same trades."""
+    path, warm = fill_file(logs, form, CACHE), fill_file(WARM_LOGS, form, CACHE)
+    names = [name for name in DECODERS if name not in absent()]
+    runs: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
+    truth: str | None = None
+    for turn in range(repeat):
+        for name in names:
+            one = run("bench.onchain_decoders", name, form, str(path), str(warm))
+            runs[name].append(one)
+            truth = truth or one["trades"]
+            if one["trades"] not in (None, truth):
+                raise Unequal(f"{name} read other trades from {path.name} than its peers")
+            print(f"  {form:<7}{name:<18} turn {turn + 1}: {one['logs']:>9,} logs {one['wall']:7.3f} s, "
+                  f"{one['cpu']:7.3f} s cpu, {one['peak'] / 2**30:5.2f} GiB", flush=True)  # fmt: skip
+    return {"form": form, "logs": logs, "decoders": {name: medians(measured) for name, measured in runs.items()}}
+
+
+def medians(runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """Medians of the runs of one decoder; the peak is the largest."""
+    wall, cpu = (statistics.median(one[kind] for one in runs) for kind in ("wall", "cpu"))
+    logs = runs[0]["logs"]
+    return {
+        "logs": logs,
+        "wall": wall,
+        "cpu": cpu,
+        "rate": {"wall": logs / wall, "cpu": logs / cpu},
+        "peak": max(one["peak"] for one in runs),
+        "runs": [{key: one[key] for key in ("wall", "cpu", "peak", "load")} for one in runs],
+    }
+
+
+def whole(logs: int) -> dict[str, Any]:
+    """The whole path on a chain of so many logs."""
+    one = run("bench.onchain_path", str(chain(logs, CACHE)), str(chain(WARM_CHAIN, CACHE)))
+    print(f"  whole path, {logs:,} logs: {one['wall']:.2f} s, {one['cpu']:.2f} s cpu, {one['peak'] / 2**30:.2f} GiB",
+          flush=True)  # fmt: skip
+    return one
+
+
+def after_decode(one: dict[str, Any], kind: str) -> float:
+    """Seconds from `ENOUGH_TRADES` trades to histories, in proportion to the trades of the chain."""
+    seconds = sum(stage[kind] for name, stage in one["stages"].items() if name != "read_and_decode")
+    return float(seconds * ENOUGH_TRADES / one["seen"]["trades"])
+
+
+def aims(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """Every aim with what was measured, by the clock and by processor time, and whether it is met by each."""
+    rows: list[dict[str, Any]] = []
+
+    def add(what: str, wanted: float, at_least: bool, measured: dict[str, float]) -> None:
+        met = {kind: value >= wanted if at_least else value <= wanted for kind, value in measured.items()}
+        rows.append({"aim": what, "wanted": wanted, "at_least": at_least, "measured": measured, "met": met})
+
+    for one in result["decode"]:
+        form, of = one["form"], one["decoders"]
+        for _, ours, peer, wanted in (row for row in FASTER if row[0] == form and row[2] in of):
+            ratio = {kind: of[ours]["rate"][kind] / of[peer]["rate"][kind] for kind in ("wall", "cpu")}
+            add(f"{form}: logs a second, {ours} ÷ {peer}", wanted, True, ratio)
+        ratio = {kind: of[US][kind] / of[SCAN][kind] for kind in ("wall", "cpu")}
+        add(f"{form}: seconds, {US} ÷ {SCAN}", SLOWER[form], False, ratio)
+    if result["path"]:
+        largest = result["path"][-1]
+        add("whole path: peak GiB", MAX_BYTES / 2**30, False, {"peak": largest["peak"] / 2**30})
+        seconds = {kind: after_decode(largest, kind) for kind in ("wall", "cpu")}
+        add(f"whole path: seconds from {ENOUGH_TRADES:,} trades to histories", MAX_SECONDS, False, seconds)
+    return rows
+
+
+def report(result: dict[str, Any]) -> str:
+    """The result as a page of Markdown, with every aim beside what was measured."""
+    busy = max(float(result["machine"][name]) for name in ("load_before", "load_after")) > int(
+        result["machine"]["cores"]
     )
-    series = pl.from_arrow(array)
-    assert isinstance(series, pl.Series)
-    return series
-
-
-def fills(n: int, seed: int = 7) -> pl.DataFrame:
-    """V1 OrderFilled logs in the columns of cryo: 4,000 wallets, 3,000 tokens, half of them buys, 256-bit token ids."""
-    rng = np.random.Generator(np.random.Philox(seed))
-    wallets = np.zeros((4_000, 32), np.uint8)
-    wallets[:, 12:] = rng.integers(0, 256, (4_000, 20), np.uint8)
-    tokens = rng.integers(0, 256, (3_000, 32), np.uint8)
-    data = np.zeros((n, 160), np.uint8)
-    buys = rng.random(n) < 0.5
-    token = tokens[rng.integers(0, 3_000, n)]
-    data[buys, 32:64] = token[buys]
-    data[~buys, :32] = token[~buys]
-    for word in (2, 3, 4):
-        amounts = rng.integers(1, 2**31, n).astype(">u8") if word < 4 else np.zeros(n, ">u8")
-        data[:, 32 * word + 24 : 32 * word + 32] = amounts.view(np.uint8).reshape(n, 8)
-    topic0 = np.tile(np.frombuffer(EVENT.topic0, np.uint8), (n, 1))
-    emitters = np.stack([np.frombuffer(address, np.uint8) for address in sorted(EXCHANGES_V1)])
-    blocks = np.arange(n) // 40
-    hashes = rng.integers(0, 256, (blocks[-1] + 1, 32), np.uint8)
-    return pl.DataFrame(
-        {
-            "block_number": pl.Series(40_000_000 + blocks, dtype=pl.UInt32),
-            "block_hash": _column(hashes[blocks]),
-            "transaction_index": pl.Series(np.arange(n) % 40 // 4, dtype=pl.UInt32),
-            "log_index": pl.Series(np.arange(n) % 40, dtype=pl.UInt32),
-            "transaction_hash": _column(rng.integers(0, 256, (n // 4 + 1, 32), np.uint8)[np.arange(n) // 4]),
-            "address": _column(emitters[rng.integers(0, 2, n)]),
-            "topic0": _column(topic0),
-            "topic1": _column(rng.integers(0, 256, (n, 32), np.uint8)),
-            "topic2": _column(wallets[rng.integers(0, 4_000, n)]),
-            "topic3": _column(wallets[rng.integers(0, 4_000, n)]),
-            "data": _column(data),
-        }
-    )
-
-
-def hexed(frame: pl.DataFrame) -> pl.DataFrame:
-    """The same logs with hex text where bytes were."""
-    names = [name for name, dtype in frame.schema.items() if dtype == pl.Binary]
-    return frame.with_columns((pl.lit("0x") + pl.col(name).bin.encode("hex")).alias(name) for name in names)
-
-
-def _scan(path: Path) -> Callable[[], int]:
-    def run() -> int:
-        return pl.scan_parquet(path).collect().height
-
-    return run
-
-
-def _ours(path: Path) -> Callable[[], int]:
-    def run() -> int:
-        return sum(decode(chunk.rows).tables["trades"].height for chunk in read_logs(path))
-
-    return run
-
-
-def _kernel(path: Path) -> Callable[[], int]:
-    rows = pl.concat([chunk.rows for chunk in read_logs(path)], rechunk=True)
-
-    def run() -> int:
-        return decode(rows).tables["trades"].height
-
-    return run
-
-
-def _eth_abi(path: Path) -> Callable[[], int]:
-    from eth_abi.abi import decode as decode_abi
-
-    data = pl.scan_parquet(path).head(FIRST["eth_abi"]).collect()["data"].to_list()
-    if isinstance(data[0], str):
-
-        def run() -> int:
-            return len([decode_abi(TYPES, bytes.fromhex(one[2:])) for one in data])
-
-        return run
-    return lambda: len([decode_abi(TYPES, one) for one in data])
-
-
-def _web3(path: Path) -> Callable[[], int]:
-    from web3 import Web3
-    from web3.datastructures import AttributeDict
-
-    names = ["orderHash", "maker", "taker", "makerAssetId", "takerAssetId"]
-    names += ["makerAmountFilled", "takerAmountFilled", "fee"]
-    kinds = EVENT.signature.split("(")[1].rstrip(")").split(",")
-    inputs = [
-        {"name": name, "type": kind, "indexed": i < 3} for i, (name, kind) in enumerate(zip(names, kinds, strict=True))
+    slices = ", ".join(f"{name} the first {n:,}" for name, n in FIRST.items())
+    lines = [
+        "# On-chain path: logs to trades, positions, instances, histories",
+        "",
+        ", ".join(f"{key} {value}" for key, value in result["machine"].items()),
+        "",
+        "Medians of interleaved runs, each in its own process after a warm-up; peak is the largest of any run. "
+        f"`scan` reads every column with Polars and decodes nothing; `{US}` goes from the file to trades, rejects and "
+        f"counts, and looks for twins; `{MEMORY}` and the peers have the logs in memory. Peers that walk log by log "
+        f"decode a slice ({slices} logs) and are compared by logs a second. All read the same trades from the first "
+        "logs." + (" Other processes shared the machine: judge by processor seconds, wall seconds swing." * busy),
     ]
-    abi = [{"type": "event", "name": "OrderFilled", "anonymous": False, "inputs": inputs}]
-    event = Web3().eth.contract(abi=abi).events.OrderFilled()  # type: ignore[call-overload]
-    rows = pl.scan_parquet(path).head(FIRST["web3"]).collect().to_dicts()
-    to_bytes: Callable[[Any], bytes] = lambda v: bytes.fromhex(v[2:]) if isinstance(v, str) else v  # noqa: E731
-    logs = [
-        AttributeDict(
-            {
-                "address": Web3.to_checksum_address("0x" + to_bytes(row["address"]).hex()),
-                "topics": [to_bytes(row[f"topic{i}"]) for i in range(4)],
-                "data": to_bytes(row["data"]),
-                "blockNumber": row["block_number"],
-                "blockHash": to_bytes(row["block_hash"]),
-                "transactionHash": to_bytes(row["transaction_hash"]),
-                "transactionIndex": row["transaction_index"],
-                "logIndex": row["log_index"],
-            }
-        )
-        for row in rows
+    if result["absent"]:
+        lines += ["", f"Not installed, left out: {', '.join(result['absent'])}."]
+    lines += [
+        "",
+        "| file | decoder | logs | wall s | cpu s | logs/s | logs/cpu s | peak GiB | ours is faster, wall | cpu |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
-    return lambda: len([event.process_log(log) for log in logs])
-
-
-DECODERS: dict[str, tuple[Callable[[Path], Callable[[], int]], str]] = {
-    "scan": (_scan, ""),
-    "ours": (_ours, ""),
-    "ours, rows in memory": (_kernel, ""),
-    "eth_abi": (_eth_abi, "eth_abi"),
-    "web3": (_web3, "web3"),
-}
-"""What is timed, by name, and the package that it needs."""
-
-
-def measure(name: str, path: Path) -> dict[str, float]:
-    """Best of three rounds after a warm-up: seconds, processor seconds, logs a second, peak memory in GB."""
-    run = DECODERS[name][0](path)
-    run()
-    best = (float("inf"), 0.0, 0)
-    for _ in range(ROUNDS):
-        wall, cpu = time.perf_counter(), time.process_time()
-        rows = run()
-        best = min(best, (time.perf_counter() - wall, time.process_time() - cpu, rows))
-    peak = int(re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text()).group(1)) / 2**20
-    return {"seconds": best[0], "cpu": best[1], "logs": best[2], "rate": best[2] / best[0], "peak": peak}
-
-
-def compare(logs: int) -> dict[str, dict[str, dict[str, float]]]:
-    """All decoders on both files: form → decoder → figures."""
-    results: dict[str, dict[str, dict[str, float]]] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        frame = fills(logs)
-        for form in ("binary", "hex"):
-            path = Path(folder) / f"{form}.parquet"
-            (frame if form == "binary" else hexed(frame)).write_parquet(path)
-        del frame
-        for form in ("binary", "hex"):
-            for name, (_, package) in DECODERS.items():
-                if package and importlib.util.find_spec(package) is None:
-                    continue
-                command = [sys.executable, "-m", "bench.onchain", "--one", name, "--file", f"{folder}/{form}.parquet"]
-                done = subprocess.run(command, capture_output=True, text=True, check=True)
-                results.setdefault(form, {})[name] = json.loads(done.stdout)
-    return results
-
-
-def show(results: dict[str, dict[str, dict[str, float]]]) -> str:
-    """The figures and their ratios as a table in text."""
-    lines = ["form    decoder                 M logs/s   wall s    cpu s  peak GB  ours is faster by"]
-    for form, of_form in results.items():
-        for name, row in of_form.items():
-            base = "ours, rows in memory" if name in ("eth_abi", "web3") else "ours"
-            ratio = of_form[base]["rate"] / row["rate"]
+    for one in result["decode"]:
+        ours = one["decoders"][US]
+        for name, row in one["decoders"].items():
+            wall, cpu = (ours["rate"][kind] / row["rate"][kind] for kind in ("wall", "cpu"))
             lines.append(
-                f"{form:7} {name:22} {row['rate'] / 1e6:9.3f} {row['seconds']:8.3f} {row['cpu']:8.3f} "
-                f"{row['peak']:8.2f}  {ratio:9.2f}"
+                f"| {one['form']} | {name} | {row['logs']:,} | "
+                f"{row['wall']:.3f} | {row['cpu']:.3f} | {row['rate']['wall']:,.0f} | {row['rate']['cpu']:,.0f} | "
+                f"{row['peak'] / 2**30:.2f} | {wall:.2f} | {cpu:.2f} |"
             )
-    absent = sorted({package for _, package in DECODERS.values() if package and not importlib.util.find_spec(package)})
-    lines += [f"not installed, left out: {', '.join(absent)}"] if absent else []
-    return "\n".join(lines)
+    if result["path"]:
+        stages = list(result["path"][0]["stages"])
+        lines += [
+            "",
+            "The whole path, tables written shard by shard; seconds by the clock (of the processor):",
+            "",
+            f"| logs | trades | shards | {' | '.join(stages)} | all | instances | histories | peak GiB |",
+            "|---" * (len(stages) + 7) + "|",
+        ]
+        for one in result["path"]:
+            made = one["made"]
+            cells = [f"{one['stages'][name]['wall']:.1f} ({one['stages'][name]['cpu']:.1f})" for name in stages]
+            lines.append(
+                f"| {one['seen']['logs']:,} | {one['seen']['trades']:,} | {one['shards']} | {' | '.join(cells)} | "
+                f"{one['wall']:.1f} ({one['cpu']:.1f}) | {made['belief_instances'] + made['trade_instances']:,} | "
+                f"{made['histories']:,} | {one['peak'] / 2**30:.2f} |"
+            )
+    lines += ["", "| aim | wanted | measured | met |", "|---|---|---|---|"]
+    for row in aims(result):
+        measured = ", ".join(f"{kind} {value:.2f}" for kind, value in row["measured"].items())
+        met = ", ".join(f"{kind} {'yes' if value else 'no'}" for kind, value in row["met"].items())
+        lines.append(f"| {row['aim']} | {'≥' if row['at_least'] else '≤'} {row['wanted']:g} | {measured} | {met} |")
+    return "\n".join(lines) + "\n"
 
 
-def main() -> None:
-    """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--logs", type=int, default=1_000_000)
-    parser.add_argument("--json", type=Path)
-    parser.add_argument("--one", choices=list(DECODERS))
-    parser.add_argument("--file", type=Path)
-    arguments = parser.parse_args()
-    if arguments.one:
-        print(json.dumps(measure(arguments.one, arguments.file)))
-        return
-    results = compare(arguments.logs)
-    print(show(results))
-    if arguments.json:
-        arguments.json.write_text(json.dumps(results, indent=1) + "\n")
+def main(arguments: list[str] | None = None) -> dict[str, Any]:
+    """Measure, print, write `results/`; returns what was written."""
+    parser = argparse.ArgumentParser(prog="bench.onchain", description=__doc__)
+    parser.add_argument("--logs", type=int, default=1_000_000, help="logs that are decoded")
+    parser.add_argument("--chains", default="1000000,10000000", help="logs of the chains of the whole path")
+    parser.add_argument("--forms", default=",".join(FORMS), help="forms of the file, comma-separated")
+    parser.add_argument("--repeat", type=int, default=5, help="turns of every decoder")
+    parser.add_argument("--quick", action="store_true", help="few logs, one turn; writes nothing")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of onchain.json and onchain.md")
+    given = parser.parse_args(arguments)
+    forms = given.forms.split(",")
+    if unknown := set(forms) - set(FORMS):
+        parser.error(f"no such form: {', '.join(sorted(unknown))}; there are {', '.join(FORMS)}")
+    logs, chains = QUICK if given.quick else (given.logs, sorted(int(size) for size in given.chains.split(",") if size))
+    result: dict[str, Any] = {"machine": machine(), "absent": absent()}
+    result["machine"] |= {name: version(package) for name, package in PACKAGES.items() if name not in absent()}
+    result["decode"] = [compare(form, logs, 1 if given.quick else given.repeat) for form in forms]
+    result["path"] = [whole(size) for size in chains]
+    result["machine"]["load_after"] = f"{os.getloadavg()[0]:.1f}"
+    result["aims"] = aims(result)
+    if not given.quick:
+        given.out.mkdir(parents=True, exist_ok=True)
+        given.out.joinpath("onchain.json").write_text(json.dumps(result, indent=1) + "\n")
+        given.out.joinpath("onchain.md").write_text(report(result))
+    print(report(result))
+    return result
 
 
 if __name__ == "__main__":
