@@ -26,6 +26,8 @@ _TRIES = 5
 """How often one block is asked for before a fetch gives up."""
 _PAUSE = 0.1
 """Seconds before a block is asked for again; doubled each time."""
+_WIDEN_AFTER = 16
+"""Spans in a row that a node gives before it is asked for wider ones."""
 _ROUNDS = 8
 """How often a range is mended because blocks were replaced, before a fetch gives up."""
 
@@ -89,9 +91,9 @@ def fetch(
 
 
 def finished_ranges(folder: Path) -> list[FetchedRange]:
-    """Ranges that were fetched into a folder and whose files are still there, in order."""
+    """Ranges that were fetched into a folder and whose files are still there, of the right size, in order."""
     documents = sorted(folder.glob(f"{SOURCE}-*.json"))
-    found = (_finished(document, document.with_suffix(".jsonl.zst")) for document in documents)
+    found = (_stated(document, document.with_suffix(".jsonl.zst")) for document in documents)
     return [one for one in found if one is not None]
 
 
@@ -141,6 +143,7 @@ class _Fetch:
         self.settings, self.first, self.last, self.chunks, self.progress = settings, first, last, chunks, progress
         self.node = _connected(settings)
         self.width = settings.request_blocks
+        self.kept_in_a_row = 0
         self.tries: Counter[int] = Counter()
 
     def run(self) -> list[Chunk]:
@@ -150,8 +153,10 @@ class _Fetch:
         for _ in range(_ROUNDS):
             self._fill()
             kept = self.chunks.committed()
+            if gaps(self.first, self.last, kept):
+                continue
             replaced = self._replaced(kept)
-            if not replaced and not gaps(self.first, self.last, kept):
+            if not replaced:
                 return kept
             for chunk in replaced:
                 self.chunks.drop(chunk)
@@ -190,6 +195,7 @@ class _Fetch:
                         todo.extendleft(reversed(self._smaller(*asked, failure)))
                         continue
                     self.chunks.commit(span)
+                    self._wider()
                     blocks += span.last - span.first + 1
                     self.progress(blocks, self.last - self.first + 1)
 
@@ -205,8 +211,14 @@ class _Fetch:
         if failure.suggested is not None and failure.suggested[0] == first and cut < failure.suggested[1] < last:
             cut = failure.suggested[1]
         if failure.kind == "refused":
-            self.width = min(self.width, cut - first + 1)
+            self.width, self.kept_in_a_row = min(self.width, cut - first + 1), 0
         return [(first, cut), (cut + 1, last)]
+
+    def _wider(self) -> None:
+        """Ask for more again after a while: what a node refused once, in a full stretch or a bad hour, it may give."""
+        self.kept_in_a_row += 1
+        if self.kept_in_a_row == _WIDEN_AFTER:
+            self.width, self.kept_in_a_row = min(2 * self.width, self.settings.request_blocks), 0
 
     def _failed(self, first: int, last: int, failure: RpcFailure) -> ChainError:
         blocks = f"block {first}" if first == last else f"blocks {first} – {last}"
@@ -234,8 +246,13 @@ def _finish(kept: list[Chunk], chunks: Chunks, target: Path, document: Path) -> 
 
 
 def _finished(document: Path, target: Path) -> FetchedRange | None:
-    """The range as an earlier fetch finished it, if its file is still there."""
+    """The range as an earlier fetch finished it, if its file still holds these bytes."""
+    stated = _stated(document, target)
+    return stated if stated is not None and sha256(target) == stated.sha256 else None
+
+
+def _stated(document: Path, target: Path) -> FetchedRange | None:
     if not document.is_file() or not target.is_file():
         return None
-    finished = FetchedRange(**{**json.loads(document.read_text()), "file": str(target)})
-    return finished if sha256(target) == finished.sha256 else None
+    stated = FetchedRange(**{**json.loads(document.read_text()), "file": str(target)})
+    return stated if target.stat().st_size == stated.bytes else None

@@ -18,8 +18,10 @@ _SHOWN = 200
 _WAITS = (0.1, 10.0)
 """Seconds between tries while a node is away or busy: first, doubled each time, and longest."""
 _TRIES = 8
+"""How often a busy node is asked, or one whose answers are broken."""
 _BATCH = 50
-_BUSY = re.compile(r"rate.?limit|too many requests|compute units|throughput|capacity|quota|throttl|try again", re.I)
+"""Requests sent together, at most."""
+_BUSY = re.compile(r"rate.?limit|rate exceeded|too many requests|compute units|throughput|quota|throttl", re.I)
 _RANGES = (
     re.compile(r"\[\s*(0x[0-9a-f]+)\s*,\s*(0x[0-9a-f]+)\s*\]", re.I),
     re.compile(r"range\s+(\d+)\s*-\s*(\d+)", re.I),
@@ -62,6 +64,7 @@ class RpcNode:
             exception_retry_configuration=None,
         )
         self._answered = time.monotonic()
+        self._batch = _BATCH
 
     def call(self, method: str, params: Sequence[Any]) -> Any:
         """The `result` of one request, repeated while the node is away or busy, or its answer is broken.
@@ -73,23 +76,21 @@ class RpcNode:
         return _result(self._waiting(method, params), self)
 
     def batch(self, method: str, params: Sequence[Sequence[Any]]) -> list[Any]:
-        """The `result` of many requests, sent together; in halves where the node takes no batch. Raises as `call`."""
-        if len(params) <= 1:
-            return [self.call(method, one) for one in params]
-        if len(params) > _BATCH:
-            return [
-                result
-                for start in range(0, len(params), _BATCH)
-                for result in self.batch(method, params[start : start + _BATCH])
-            ]
-        try:
-            answers = self._waiting(method, params, together=True)
-            if not isinstance(answers, list) or len(answers) != len(params):
-                raise RpcFailure("broken", f"{method}: a batch without one answer a request")
-            return [_result(answer, self) for answer in answers]
-        except RpcFailure:
-            half = len(params) // 2
-            return self.batch(method, params[:half]) + self.batch(method, params[half:])
+        """The `result` of many requests, sent together as long as the node takes batches. Raises as `call`."""
+        results: list[Any] = []
+        while len(results) < len(params):
+            part = params[len(results) :][: self._batch]
+            if len(part) == 1:
+                results.append(self.call(method, part[0]))
+                continue
+            try:
+                answers = self._waiting(method, part, together=True)
+                if not isinstance(answers, list) or len(answers) != len(part):
+                    raise RpcFailure("broken", f"{method}: a batch without one answer a request")
+                results += [_result(answer, self) for answer in answers]
+            except RpcFailure:
+                self._batch = len(part) // 2
+        return results
 
     def _waiting(self, method: str, params: Sequence[Any], together: bool = False) -> Any:
         wait, longest = _WAITS
@@ -100,9 +101,9 @@ class RpcNode:
                 self._answered = time.monotonic()
                 return answer
             tries += 1
-            # A range of logs can be asked for in parts, so its failures are not repeated here for long: a node
-            # may hang up on a request that is too large for it, or call it one too many.
-            divisible = answer.kind == "broken" and method == "eth_getLogs"
+            # What can be asked for in parts is not repeated whole for long: a node may hang up on a request that is
+            # too large for it, or call it one too many.
+            divisible = answer.kind == "broken" and (together or method == "eth_getLogs")
             if answer.kind == "refused" or divisible or (answer.kind != "away" and tries == _TRIES):
                 raise answer
             pause = wait if answer.wait is None else answer.wait
@@ -129,6 +130,8 @@ class RpcNode:
         except requests.Timeout as error:
             away = isinstance(error, requests.ConnectTimeout)
             return RpcFailure("away" if away else "broken", f"{method}: no answer in {self.settings.timeout:g} s")
+        except requests.exceptions.SSLError:
+            return RpcFailure("refused", f"{method}: no trusted TLS connection")
         except requests.exceptions.ChunkedEncodingError:
             return RpcFailure("broken", f"{method}: the answer was cut off")
         except requests.ConnectionError as error:
@@ -173,7 +176,7 @@ def _error(method: str, answer: dict[str, Any], settings: ChainSettings) -> RpcF
 def _suggested(text: str) -> tuple[int, int] | None:
     for pattern in _RANGES:
         if match := pattern.search(text):
-            first, last = (int(number, 0) for number in match.groups())
+            first, last = (int(number, 16 if number.lower().startswith("0x") else 10) for number in match.groups())
             return first, last
     return None
 

@@ -45,6 +45,14 @@ def test_limits_are_met_by_smaller_ranges_and_useless_advice_is_not_taken(tmp_pa
         assert node.asked["eth_getLogs"] < most
 
 
+def test_a_bad_hour_does_not_narrow_the_requests_for_ever(tmp_path: Path) -> None:
+    bad = {("eth_getLogs", n): refused(-32603, "internal error") for n in range(1, 5)}
+    with serving(chain(), bad) as node:
+        assert fetched(node, tmp_path) == expected(node.chain)
+    widths = [last - first + 1 for first, last in node.ranges]
+    assert (widths[0], max(widths)) == (4, 8)
+
+
 def test_advice_that_is_true_and_better_than_half_is_taken(tmp_path: Path) -> None:
     advice = {"suggests": lambda first, last: f"[{first:#x}, {first + 39:#x}]"}
     with serving(chain(), max_blocks=40, **advice) as node:
