@@ -9,10 +9,14 @@ import yaml
 from dagster._core.definitions.assets.graph.base_asset_graph import BaseAssetGraph
 from pydantic import BaseModel
 
+from assets.fetching import FOLDER, range_key
 from assets.launching import launch_release, name_release
-from assets.partitions import ARM_SHARDS, DROPS, EXPERIMENTS, RELEASE_SHARDS, RELEASES
+from assets.partitions import ARM_SHARDS, DROPS, EXPERIMENTS, RANGES, RELEASE_SHARDS, RELEASES
 from pipelines.hashing import digest_json
 from pipelines.tracks import ALL_SOURCES, Track, track_of
+from resources.chain.fetching import SOURCE as FETCHED
+from resources.chain.fetching import final_head, finished_ranges, next_range
+from resources.chain.settings import ChainError, ChainSettings
 from resources.drops import Drop
 from resources.home import Home, open_home
 from resources.inbox import look
@@ -51,6 +55,7 @@ arm = _on(
     description="Build one shard's memories of an arm, read them, score the readings.",
 )
 board = _on("board", EXPERIMENTS, "leaderboard", "report", description="Leaderboard and report of an experiment.")
+fetch = _on("fetch", RANGES, "fetched", description="Fetch one range of blocks from the node of TRAILBENCH_RPC_URL.")
 decode = _on("decode", DROPS, "decoded", description="Decode a drop of chain logs or of market descriptions.")
 chain_markets = _on(
     "chain_markets",
@@ -77,7 +82,7 @@ chain_support = _on("chain_support", RELEASES, "support", description="The suppo
 chain_histories = _on("chain_histories", RELEASE_SHARDS, "histories", description="What each interface may show.")
 chain_freeze = _on("chain_freeze", RELEASES, "onchain_release", description="Prove and freeze an on-chain release.")
 ONCHAIN_JOBS = [
-    *(decode, chain_markets, chain_candidates, chain_draw, chain_instances, chain_support, chain_histories),
+    *(fetch, decode, chain_markets, chain_candidates, chain_draw, chain_instances, chain_support, chain_histories),
     chain_freeze,
 ]
 JOBS = [ingest, trajectories, relations, labels, freeze, *ONCHAIN_JOBS, arm, board]
@@ -125,14 +130,43 @@ def drops(context: dg.SensorEvaluationContext) -> dg.SensorResult:
     for drop in seen.ready:
         if context.instance.has_dynamic_partition("drop", drop.id):
             context.log.info(f"{', '.join(file.path for file in drop.files)}: the content of drop {drop.id}, known")
+    # What was fetched from the chain is registered already, and never lay in the inbox.
+    known = [drop for drop in home.register if drop.source == FETCHED]
+    fresh = [drop for drop in known if not context.instance.has_dynamic_partition("drop", drop.id)]
+    ready = {drop.id: drop for drop in (*seen.ready, *fresh)}.values()
     return dg.SensorResult(
         # The run key is the content: the same bytes are never read twice, whatever became of the cursor.
         run_requests=[
             dg.RunRequest(partition_key=drop.id, run_key=drop.id, job_name=READING[track_of(drop.source).name])
-            for drop in seen.ready
+            for drop in ready
         ],
-        dynamic_partitions_requests=[DROPS.build_add_request([drop.id for drop in seen.ready])],
+        dynamic_partitions_requests=[DROPS.build_add_request([drop.id for drop in ready])],
         cursor=json.dumps(seen.memory),
+    )
+
+
+@dg.sensor(
+    job=fetch,
+    minimum_interval_seconds=60,
+    default_status=dg.DefaultSensorStatus.STOPPED,
+    description="Fetches the next final range of blocks, one at a time; to be started where TRAILBENCH_RPC_URL is set.",
+)
+def chain_head(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
+    """Request a run for the lowest range that is final and not fetched yet."""
+    settings = ChainSettings()
+    done = [(one.first, one.last) for one in finished_ranges(open_home().folder / FOLDER)]
+    unfinished = [dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED]
+    if context.instance.get_runs(filters=dg.RunsFilter(job_name=fetch.name, statuses=unfinished)):
+        return dg.SkipReason("a range is being fetched")
+    try:
+        wanted = next_range(settings, final_head(settings), done)
+    except ChainError as error:
+        return dg.SkipReason(str(error))
+    if wanted is None:
+        return dg.SkipReason("every final range is fetched")
+    key = range_key(*wanted)
+    return dg.SensorResult(
+        run_requests=[dg.RunRequest(partition_key=key)], dynamic_partitions_requests=[RANGES.build_add_request([key])]
     )
 
 

@@ -2,13 +2,15 @@
 
 import dagster as dg
 
-from assets import accounting, automation, boards, commerce, evaluation, freezing, onchain, onchain_freezing
+from assets import accounting, automation, boards, commerce, evaluation, fetching, freezing, onchain, onchain_freezing
 from resources.dag import GoldStore, InputStore, Models
 
 defs = dg.Definitions(
-    assets=dg.load_assets_from_modules([commerce, freezing, onchain, onchain_freezing, evaluation, accounting, boards]),
+    assets=dg.load_assets_from_modules(
+        [commerce, freezing, fetching, onchain, onchain_freezing, evaluation, accounting, boards]
+    ),
     jobs=automation.JOBS,
-    sensors=[automation.drops, automation.releases],
+    sensors=[automation.drops, automation.releases, automation.chain_head],
     schedules=[automation.nightly],
     resources={"store": InputStore(), "gold": GoldStore(), "models": Models()},
     # Importing costs seconds and a step tenths of one, so steps share the process of their run.

@@ -11,7 +11,7 @@ from pipelines.onchain.rederiving import DERIVED, rederive
 
 PROOFS = {
     "conserved": "logs in = trades + other + rejects + foreign + removed + duplicates; no trade is lost in merging",
-    "one_row_a_fill": "one trade a fill, by its maker topic; no taker row that no match states",
+    "one_row_a_fill": "one trade a fill, by its maker topic; no taker row that its match contradicts",
     "order": "a wallet's events are numbered in the strictly increasing order of the chain",
     "prices": "prices lie in (0, 1], but for a taker's surplus and dust, which are counted",
     "ids": "condition ids and token ids come out of keccak again",

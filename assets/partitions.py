@@ -6,6 +6,7 @@ from resources.home import shard_names
 
 DROPS = dg.DynamicPartitionsDefinition(name="drop")
 RELEASES = dg.DynamicPartitionsDefinition(name="release")
+RANGES = dg.DynamicPartitionsDefinition(name="range")
 ARMS = dg.DynamicPartitionsDefinition(name="arm")
 EXPERIMENTS = dg.DynamicPartitionsDefinition(name="experiment")
 SHARDS = dg.StaticPartitionsDefinition(list(shard_names()))

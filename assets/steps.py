@@ -91,10 +91,10 @@ class Given:
 
     def content(self, table: str) -> Any:
         """What of a table enters the fingerprint: the logical hashes of its rows."""
-        if OWNERS[table].partitions_def == DROPS and "bucket" in TABLES[table].columns:
+        if OWNERS[table].partitions_def == DROPS and TABLES[table].user_axis:
             # A row of two wallets lies in the bucket of the first, and counts in the shard of the second.
-            one_wallet = "other_bucket" not in TABLES[table].columns
-            return drop_hashes(self.store.catalog, self.spec, table, self.buckets if one_wallet else None)
+            cut = [name for name in BUCKETS if name in TABLES[table].columns] == ["bucket"]
+            return drop_hashes(self.store.catalog, self.spec, table, self.buckets if cut else None)
         found = self.published(table)
         if len(found) == 1:
             return content(found[0])

@@ -54,18 +54,18 @@ def register_paths(
 
 
 def register_chain(home: Home, source: str, paths: Sequence[Path]) -> list[Drop]:
-    """One drop for all files of logs among the paths, of `source`, and one for all descriptions of markets.
+    """One drop of `source` for the logs of every path, a folder being one, and one for all descriptions of markets.
 
-    Logs of several paths are one drop, so that a pool and its trades are read together; a log that two files
-    hold counts once. Raises `DropError` when there is no log.
+    Raises `DropError` when there is no log.
     """
-    files = sorted({file for path in paths for file in expand([path])})
-    described = [file for file in files if describes_markets(file)]
-    logs = [file for file in files if file not in described]
+    by_path = [expand([path]) for path in paths]
+    described = sorted({file for group in by_path for file in group if describes_markets(file)})
+    logs = [found for group in by_path if (found := [file for file in group if file not in described])]
     if source in MARKET_SOURCES or not logs:
         raise DropError(f"no file of logs among {', '.join(map(str, paths))}; a release needs logs of the chain")
-    drops = [home.register.register(source, logs)]
-    return drops + ([home.register.register(MARKET_SOURCES[0], described)] if described else [])
+    drops = [home.register.register(source, files) for files in logs]
+    drops += [home.register.register(MARKET_SOURCES[0], described)] if described else []
+    return list({drop.id: drop for drop in drops}.values())
 
 
 def steps_of(track: str, shards: int) -> int:

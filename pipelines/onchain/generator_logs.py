@@ -88,7 +88,9 @@ def _emitted(kind: int, neg_risk: bool, rows: Ints, names: Names) -> tuple[str, 
     zero, usdc = _same(bytes(32), n), _same(USDC_E.rjust(32, b"\0"), n)
     assets = [np.where(buys, zero, token), np.where(buys, token, zero)]
     amounts = [np.where(buys, collateral, amount), np.where(buys, amount, collateral)]
-    order = np.concatenate([wallet[:, 12:], _uint(rows[:, BLOCK])[:, -6:], _uint(rows[:, LOG_INDEX])[:, -6:]], 1)
+    # A match states the order that the log before it filled.
+    filled_at = rows[:, LOG_INDEX] - (1 if kind == MATCHED else 0)
+    order = np.concatenate([wallet[:, 12:], _uint(rows[:, BLOCK])[:, -6:], _uint(filled_at)[:, -6:]], 1)
     if kind == FILLED:
         at_exchange = rows[:, OTHER, None] < 0
         taker = np.where(at_exchange, _same(exchange.rjust(32, b"\0"), n), other)

@@ -9,7 +9,7 @@ import pytest
 from assets import automation
 from assets.definitions import defs
 from assets.onchain_proofs import PROOFS as ONCHAIN_PROOFS
-from assets.partitions import ARM_SHARDS, DROPS, EXPERIMENTS, RELEASE_SHARDS, RELEASES
+from assets.partitions import ARM_SHARDS, DROPS, EXPERIMENTS, RANGES, RELEASE_SHARDS, RELEASES
 from assets.proofs import PROOFS
 from pipelines.evaluation.standing import CREDIBLE
 from resources import code
@@ -20,6 +20,7 @@ NODES = {key.to_user_string(): GRAPH.get(key) for key in GRAPH.materializable_as
 AXES = {
     "events": DROPS,
     "decoded": DROPS,
+    "fetched": RANGES,
     **dict.fromkeys(("retractions", "markets", "wallets", "support", "onchain_release"), RELEASES),
     **dict.fromkeys(("trades", "candidates", "cohort_trades", "holdings", "histories"), RELEASE_SHARDS),
     **dict.fromkeys(("belief_instances", "trade_instances"), RELEASE_SHARDS),
@@ -51,7 +52,7 @@ def test_what_publishes_a_table_is_checked_on_its_own_partitions_and_blocks() ->
         checks.setdefault(asset, set()).add(key.name)
         assert node.partitions_def == AXES[asset], f"{key} has other partitions than its asset"
         assert node.blocking, f"{key} lets the next step go on"
-    tables = set(AXES) - {"release", "onchain_release", "report"}
+    tables = set(AXES) - {"fetched", "release", "onchain_release", "report"}
     assert checks == {
         **{name: {"sound", "consistent"} for name in tables},
         "release": set(PROOFS),
@@ -76,6 +77,7 @@ def test_sensors_and_schedule_run_by_themselves() -> None:
         "drops": dg.DefaultSensorStatus.RUNNING,
         "releases": dg.DefaultSensorStatus.RUNNING,
     }
+    assert automation.chain_head.default_status == dg.DefaultSensorStatus.STOPPED, "it needs an endpoint"
     assert (automation.nightly.cron_schedule, automation.nightly.execution_timezone) == ("0 2 * * *", "UTC")
     assert automation.nightly.default_status == dg.DefaultScheduleStatus.RUNNING
 
@@ -123,5 +125,5 @@ def test_an_unknown_module_has_no_code_version() -> None:
 def test_every_table_asset_states_the_version_of_its_code() -> None:
     """So that the UI shows what a changed rule made stale. The board's own fingerprint says it for the last three."""
     unstated = {name for name, node in NODES.items() if node.code_version is None}
-    assert unstated == {"leaderboard", "release", "onchain_release", "report"}
+    assert unstated == {"leaderboard", "release", "onchain_release", "report", "fetched"}
     assert NODES["batches"].code_version == code_version("pipelines.commerce.batches")

@@ -183,6 +183,31 @@ def decode(
         out.print(plain(f"{facts['rows_in']:,} logs in, {facts['trades']:,} trades in {to}"), soft_wrap=True)
 
 
+def fetch(
+    first: Annotated[int, typer.Option("--from", min=0, help="First block.")],
+    last: Annotated[int, typer.Option("--to", min=0, help="Last block, inclusive; must be final.")],
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Fetch the protocol's logs of a range of blocks from the node of TRAILBENCH_RPC_URL; goes on where it stopped."""
+    use_home(home)
+    with errors():
+        from resources.home import open_home
+        from trailbench.fetching import fetch_blocks
+        from trailbench.running import dagster_instance
+
+        opened = open_home()
+        with dagster_instance(opened.folder) as instance, progress(as_json) as step:
+            ranges = fetch_blocks(instance, first, last, step)
+        folder = opened.folder / "chain"
+        if as_json:
+            print_json({"ranges": ranges, "folder": str(folder)})
+            return
+        print_table("Fetched", ["range", "logs", "drop"], [(one["range"], one["logs"], one["drop"]) for one in ranges])
+        where = f"{shlex.quote(str(folder))}/*.jsonl.zst --home {shlex.quote(str(opened.folder))}"
+        out.print(plain(f"Next: trailbench build --source polygon_rpc {where}"), soft_wrap=True)
+
+
 def generate(
     what: Annotated[str, typer.Argument(help="Track: onchain.")],
     to: Annotated[Path, typer.Option("--out", help="Folder to write.")],
@@ -261,4 +286,4 @@ def wallet(
             out.print(plain(f"drawn: {plot}"), soft_wrap=True)
 
 
-COMMANDS = (sources, validate, build, decode, generate, wallet, export)
+COMMANDS = (sources, validate, fetch, build, decode, generate, wallet, export)

@@ -1,0 +1,54 @@
+"""`trailbench fetch`: a node's blocks become drops of the home folder, range by range, and then a release."""
+
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from live_worlds import FIRST, LAST, chain, expected
+from rpc_server import serving
+
+Cli = Callable[..., SimpleNamespace]
+SECRET = "k3y-that-must-not-be-seen"
+
+
+@pytest.fixture
+def node(monkeypatch: pytest.MonkeyPatch):
+    with serving(chain()) as server:
+        monkeypatch.setenv("TRAILBENCH_RPC_URL", f"{server.url}/{SECRET}")
+        monkeypatch.setenv("TRAILBENCH_RPC_RANGE_BLOCKS", "100")
+        monkeypatch.setenv("TRAILBENCH_RPC_PATIENCE", "5")
+        yield server
+
+
+def test_blocks_are_fetched_once_and_make_a_release(node, cli: Cli, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    words = ("fetch", "--from", FIRST, "--to", LAST, "--home", home, "--json")
+    result = cli(*words)
+    assert result.code == 0, result.err
+    ranges = result.json["ranges"]
+    assert [one["range"] for one in ranges] == ["000040000000-000040000099", "000040000100-000040000199"]
+    assert sum(one["logs"] for one in ranges) == len(expected(node.chain))
+    asked = dict(node.asked)
+    again = cli(*words)
+    assert again.json == result.json and dict(node.asked) == asked, "a finished range is not asked for again"
+    files = sorted((home / "chain").glob("*.jsonl.zst"))
+    config = tmp_path / "loose.yaml"
+    config.write_text("min_markets: 1\nmin_trades: 1\nmin_rows: 1\nmax_concentration_percent: 100\n")
+    built = cli("build", "--source", "polygon_rpc", *files, "--config", config, "--home", home, "--json")
+    assert built.code == 0, built.err
+    drops = {path.stem for path in (home / "drops").glob("*.json")}
+    assert drops == {one["drop"] for one in ranges}, "each range is the drop that was fetched"
+    assert built.json["counts"]["trades"] > 500
+    texts = [path.read_bytes() for path in home.rglob("*") if path.is_file()]
+    assert not any(SECRET.encode() in text for text in texts)
+
+
+def test_a_node_that_is_not_there_is_told_without_its_key(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRAILBENCH_RPC_URL", f"http://127.0.0.1:1/{SECRET}")
+    monkeypatch.setenv("TRAILBENCH_RPC_PATIENCE", "0.2")
+    result = cli("fetch", "--from", FIRST, "--to", LAST, "--home", tmp_path / "home")
+    assert result.code == 2 and "http://127.0.0.1:1" in result.err and "run the same again" in result.err
+    assert SECRET not in result.err + result.out and "Traceback" not in result.err
