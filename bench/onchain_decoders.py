@@ -19,7 +19,7 @@ import polars as pl
 from bench.onchain_logs import EVENT
 from pipelines.hashing import frame_hash
 from pipelines.onchain.decode import decode
-from pipelines.onchain.drop import decode_pieces
+from pipelines.onchain.drop import decode_drop, decode_pieces
 from pipelines.onchain.logs import read_logs
 
 COMPARED = 3_000
@@ -60,6 +60,16 @@ def trailbench(form: str, path: Path) -> Run:
             first = trades.head(COMPARED) if first is None else first
             rows += trades.height
         return rows, lambda: _of_trades(first)
+
+    return run
+
+
+def trailbench_drop(form: str, path: Path) -> Run:
+    """Ours, the whole file into sorted tables in memory, which keep no log: read once unless it has twins."""
+
+    def run() -> tuple[int, Callable[[], pl.DataFrame]]:
+        trades = decode_drop([path]).tables["trades"]
+        return trades.height, lambda: _of_trades(trades.head(COMPARED))
 
     return run
 
@@ -138,6 +148,7 @@ def web3(form: str, path: Path) -> Run:
 DECODERS: dict[str, Callable[[str, Path], Run]] = {
     "scan": scan,
     "trailbench": trailbench,
+    "trailbench_drop": trailbench_drop,
     "trailbench_memory": trailbench_memory,
     "eth_abi": eth_abi,
     "web3": web3,

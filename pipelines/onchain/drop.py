@@ -54,32 +54,33 @@ def decode_pieces(paths: Sequence[Path], pools: Collection[bytes] = ()) -> Itera
     Raises `commerce.reading.SourceError` for a file that cannot be read, and
     `AssertionError` when a row would be lost or counted twice.
     """
-    yield from _pieces(paths, pools, lambda tables: tables)
+    paths = sorted(paths)
+    for piece, _ in _pieces(paths, pools, twins.verdicts(paths), lambda tables: tables):
+        yield piece
 
 
 def _pieces(
-    paths: Sequence[Path],
-    pools: Collection[bytes],
-    finish: Finish,
-) -> Iterator[Piece]:
-    paths = sorted(paths)
-    judged = twins.verdicts(paths)
+    paths: Sequence[Path], pools: Collection[bytes], judged: pl.DataFrame, finish: Finish
+) -> Iterator[tuple[Piece, twins.Places | None]]:
+    """Pieces, with the places of all logs of each chunk that was read."""
     known = set(pools)
     waiting: list[tuple[str, pl.DataFrame]] = []
     for number, path in enumerate(paths):
         verdict = judged.filter(pl.col(twins.FILE) == number).select(LINE, "verdict")
         work = partial(_read_piece, path.name, verdict, finish)
-        for piece, of_pools in beside(work, read_raw(path), THREADS):
+        for piece, of_pools, places in beside(work, read_raw(path), THREADS):
             if of_pools.height:
                 waiting.append((path.name, of_pools))
             if "fpmm_pools" in piece.tables:
                 known |= set(piece.tables["fpmm_pools"]["pool"])
-            yield piece
+            yield piece, places
     for name, rows in waiting:
-        yield _decoded(name, rows, known, finish)
+        yield _decoded(name, rows, known, finish), None
 
 
-def _read_piece(name: str, verdict: pl.DataFrame, finish: Finish, raw: RawChunk) -> tuple[Piece, pl.DataFrame]:
+def _read_piece(
+    name: str, verdict: pl.DataFrame, finish: Finish, raw: RawChunk
+) -> tuple[Piece, pl.DataFrame, twins.Places]:
     """One chunk decoded, and its logs of pools: a pool may be created in a later file than its first trade."""
     chunk = typed(raw)
     kept, piece = _judged(name, chunk, verdict)
@@ -90,7 +91,8 @@ def _read_piece(name: str, verdict: pl.DataFrame, finish: Finish, raw: RawChunk)
     decoded = _decoded(name, kept, (), finish)
     counts = pl.concat([piece.counts, decoded.counts])
     assert counts["rows"].sum() + of_pools.height == chunk.n_rows, f"{name}: a row was lost or counted twice"
-    return Piece(decoded.tables, pl.concat([piece.rejects, decoded.rejects]), counts), of_pools
+    out = Piece(decoded.tables, pl.concat([piece.rejects, decoded.rejects]), counts)
+    return out, of_pools, twins.places_of(chunk.rows)
 
 
 def decode_drop(paths: Sequence[Path], pools: Collection[bytes] = ()) -> Piece:
@@ -98,7 +100,14 @@ def decode_drop(paths: Sequence[Path], pools: Collection[bytes] = ()) -> Piece:
 
     Raises as `decode_pieces`.
     """
-    pieces = list(_pieces(paths, pools, lambda tables: {name: packed(table) for name, table in tables.items()}))
+    paths = sorted(paths)
+    found = list(_pieces(paths, pools, pl.DataFrame(schema=twins.VERDICTS), _packed))
+    # Most drops hold every log once: only where that turns out wrong they are read again, with the verdicts.
+    suspects = twins.suspects(places for _, places in found if places is not None)
+    if len(suspects):
+        found.clear()
+        found = list(_pieces(paths, pools, twins.judge(paths, suspects), _packed))
+    pieces = [piece for piece, _ in found]
     tables = {
         name: pl.concat(
             [ONCHAIN_TABLES[name].empty(), *(piece.tables[name] for piece in pieces if name in piece.tables)]
@@ -113,6 +122,10 @@ def decode_drop(paths: Sequence[Path], pools: Collection[bytes] = ()) -> Piece:
         rejects.sort(ONCHAIN_TABLES["onchain_rejects"].sort_by),
         counts.sort(ONCHAIN_TABLES["log_counts"].sort_by),
     )
+
+
+def _packed(tables: Tables) -> Tables:
+    return {name: packed(table) for name, table in tables.items()}
 
 
 def _judged(name: str, chunk: LogChunk, verdict: pl.DataFrame) -> tuple[pl.DataFrame, Piece]:

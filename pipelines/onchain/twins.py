@@ -5,10 +5,11 @@ a drop is first searched for places that occur twice or were removed; only the l
 such places are then read and compared.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from pipelines.onchain.decode import of_protocol
@@ -22,6 +23,16 @@ _CONTENT = ("address", "topic0", "topic1", "topic2", "topic3", "data")
 _KNOWN = ("block_hash", "tx_hash", "tx_index", "time")
 
 
+Places = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+"""Places of some logs, and of those of them that were removed."""
+
+
+def places_of(rows: pl.DataFrame) -> Places:
+    """Places of logs, from block number, log index and `removed`."""
+    at = places(rows).to_numpy()
+    return at, at[rows["removed"].to_numpy()]
+
+
 def verdicts(paths: Sequence[Path]) -> pl.DataFrame:
     """What becomes of logs that are not alone at their place (`VERDICTS`); others do not appear.
 
@@ -29,7 +40,11 @@ def verdicts(paths: Sequence[Path]) -> pl.DataFrame:
     stands; any other text is a reason to refuse: the same place with different
     contents or block hashes, where nothing tells which one the chain kept.
     """
-    suspects = _suspects(paths)
+    return judge(paths, suspects(places_of(rows) for path in paths for rows in read_places(path)))
+
+
+def judge(paths: Sequence[Path], suspects: pl.Series) -> pl.DataFrame:
+    """`verdicts` of the logs at the places `suspects`."""
     if not len(suspects):
         return pl.DataFrame(schema=VERDICTS)
     found = []
@@ -40,17 +55,13 @@ def verdicts(paths: Sequence[Path]) -> pl.DataFrame:
     return _judge(pl.concat(found))
 
 
-def _suspects(paths: Sequence[Path]) -> pl.Series:
+def suspects(parts: Iterable[Places]) -> pl.Series:
     """Places that occur more than once, and places of removed logs."""
-    seen: list[np.ndarray] = []
-    removed: list[np.ndarray] = []
-    for path in paths:
-        for rows in read_places(path):
-            at = places(rows).to_numpy()
-            seen.append(at)
-            removed.append(at[rows["removed"].to_numpy()])
-    if not seen:
-        return pl.Series([], dtype=pl.Int64)
+    none = np.zeros(0, np.int64)
+    seen, removed = [none], [none]
+    for at, taken in parts:
+        seen.append(at)
+        removed.append(taken)
     every = np.concatenate(seen)
     if not (every[1:] > every[:-1]).all():
         every = np.sort(every)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pipelines.hashing import frame_hash
 from pipelines.onchain.abi import BY_NAME
 from pipelines.onchain.contracts import CONDITIONAL_TOKENS, USDC_E
-from pipelines.onchain.drop import decode_drop
+from pipelines.onchain.drop import decode_drop, decode_pieces
 
 FILL = BY_NAME["order_filled_v1"]
 A, B = "0x" + "aa" * 32, "0x" + "bb" * 32
@@ -155,6 +155,27 @@ def test_a_shuffled_drop_with_twins_gives_the_same_tables(tmp_path, seed, files)
     assert drop.tables["trades"].equals(clean)
     assert frame_hash(drop.tables["trades"]) == frame_hash(clean)
     assert drop.counts["rows"].sum() == len(dirty)
+    streamed = list(decode_pieces(paths))
+    trades = pl.concat([piece.tables["trades"] for piece in streamed if "trades" in piece.tables])
+    assert trades.sort("block_number", "log_index").equals(clean)
+    counts = (
+        pl.concat([piece.counts for piece in streamed]).group_by("file", "outcome", "event").agg(pl.col("rows").sum())
+    )
+    assert counts.sort("file", "outcome", "event").equals(drop.counts)
+
+
+def test_a_stream_judges_twins_as_a_whole_drop_does(tmp_path):
+    logs = [fill(0), fill(0), fill(1, removed=True), fill(2), fill(2, amount=9), fill(3)]
+    for name, part in (("a", logs[::2]), ("b", logs[1::2])):
+        put(tmp_path / name, part)
+    paths = [tmp_path / "a", tmp_path / "b"]
+    drop, streamed = decode_drop(paths), list(decode_pieces(paths))
+    assert outcomes(drop) == {"trade": 2, "duplicate": 1, "removed": 1, "reject": 2}
+    assert pl.concat([piece.counts for piece in streamed])["rows"].sum() == 6
+    rejects = pl.concat([piece.rejects for piece in streamed])
+    assert rejects.sort(rejects.columns).equals(drop.rejects.sort(rejects.columns))
+    trades = pl.concat([piece.tables["trades"] for piece in streamed if "trades" in piece.tables])
+    assert trades.sort("log_index")["log_index"].to_list() == [0, 3] == drop.tables["trades"]["log_index"].to_list()
 
 
 def test_bytes_are_hashed_by_content():
