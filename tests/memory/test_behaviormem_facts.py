@@ -51,6 +51,8 @@ def test_facts_halve_in_a_half_life_and_say_what_was_done() -> None:
     [
         (-10, ["at night (0–6 h UTC)", "on weekdays"]),
         (-11 - 24, ["in the evening (18–24 h UTC)", "at the weekend"]),
+        (-11, ["in the evening (18–24 h UTC)", "at the weekend"]),
+        (24 * 4 + 2, ["in the afternoon (12–18 h UTC)", "on weekdays"]),
         (2, ["in the afternoon (12–18 h UTC)", "on weekdays"]),
         (24 * 5 - 10, ["at night (0–6 h UTC)", "at the weekend"]),
     ],
