@@ -67,5 +67,5 @@ def table_value(rows: pl.LazyFrame | pl.DataFrame) -> dg.MetadataValue:
 
 
 def _text(value: object) -> str:
-    text = "" if value is None else str(value)
+    text = "" if value is None else f"0x{value.hex()}" if isinstance(value, bytes) else str(value)
     return "".join(char if char.isprintable() else "�" for char in text[:1000])

@@ -96,7 +96,12 @@ def _table(frame: pl.DataFrame) -> dg.MetadataValue:
     """A frame as the UI's table; every value as text, so that ids and instants are shown exactly."""
     columns = [dg.TableColumn(name, str(dtype)) for name, dtype in frame.schema.items()]
     records = [
-        dg.TableRecord({name: "null" if value is None else str(value) for name, value in row.items()})
-        for row in frame.iter_rows(named=True)
+        dg.TableRecord({name: _text(value) for name, value in row.items()}) for row in frame.iter_rows(named=True)
     ]
     return dg.MetadataValue.table(records, dg.TableSchema(columns))
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return "null"
+    return f"0x{value.hex()}" if isinstance(value, bytes) else str(value)

@@ -47,12 +47,16 @@ def validate(
     """Say what would be read from a drop, what rejected, and why. Nothing is written."""
     from assets.inputs import mapping_of
     from pipelines.commerce.events import read_drop
+    from pipelines.tracks import track_of
     from resources.drops import expand
 
     with errors():
+        log = asked(source, files, mapping)
+        if track_of(log.source).name == "onchain":
+            _validate_chain(log.source, log.paths, as_json)
+            return
         with progress(as_json) as step:
             step("reading")
-            log = asked(source, files, mapping)
             drop = read_drop(expand(log.paths), mapping_of(log.source, log.mapping))
         reasons = drop.rejects.group_by("reason").len("rows").sort("rows", "reason", descending=[True, False])
         span = drop.events.select(first="time", last="time").select(first=_first("first"), last=_last("last")).row(0)
@@ -75,6 +79,30 @@ def validate(
             print_frame("The first rejects", drop.rejects.head(10))
         for warning in drop.warnings:
             out.print(plain(f"warning: {warning}"), style="yellow")
+
+
+def _validate_chain(source: str, paths: list[Path], as_json: bool) -> None:
+    import polars as pl
+
+    from pipelines.onchain.decoding import decode_logs, decode_markets
+    from pipelines.tracks import LOG_SOURCES
+    from resources.drops import expand
+
+    with progress(as_json) as step:
+        step("reading")
+        tables = (decode_logs if source in LOG_SOURCES else decode_markets)(expand(paths))
+    counts = tables["log_counts"].group_by("outcome", "event").agg(pl.col("rows").sum()).sort("outcome", "event")
+    refused = tables["onchain_rejects"]
+    reasons = refused.group_by("reason").len("rows").sort("rows", "reason", descending=[True, False])
+    if as_json:
+        found = dict(counts.group_by("outcome").agg(pl.col("rows").sum()).sort("outcome").iter_rows())
+        rows_in = int(counts["rows"].sum())
+        print_json({"rows_in": rows_in, "outcomes": found, "rejected": dict(reasons.iter_rows()), "warnings": []})
+        return
+    print_frame("Would be read", counts)
+    if refused.height:
+        print_frame("Rejected, by reason", reasons)
+        print_frame("The first rejects", refused.drop("raw").head(10))
 
 
 def _first(column: str) -> Any:
