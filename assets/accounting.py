@@ -17,7 +17,7 @@ from resources.dag import InputStore, Models
 
 @dg.asset(
     partitions_def=ARM_SHARDS,
-    deps=[readouts, readings],
+    deps=[readouts, readings, dg.AssetDep("predictions"), dg.AssetDep("verdicts")],
     check_specs=checks.specs("model_calls", ARM_SHARDS),
     code_version=code_version("assets.experiment_costs"),
     group_name=GROUP,
@@ -25,7 +25,7 @@ from resources.dag import InputStore, Models
     owners=["team:trailbench"],
 )
 def model_calls(context: dg.AssetExecutionContext, store: InputStore, models: Models) -> Iterator[Result]:
-    """Every model call that the arm's memory and readings needed: tokens, time, cost, status; made or cached."""
+    """Every model call that the arm's memory and answers needed: tokens, time, cost, status; made or cached."""
     given = GivenArm(store, {"store": store.catalog}, axes_of(context))
     rows = calls_of(given, models)
     yield from publish(

@@ -55,6 +55,18 @@ arm = _on(
     description="Build one shard's memories of an arm, read them, score the readings.",
 )
 board = _on("board", EXPERIMENTS, "leaderboard", "report", description="Leaderboard and report of an experiment.")
+predict = _on(
+    "predict",
+    ARM_SHARDS,
+    *("predictions", "model_calls", "prediction_units"),
+    description="Ask one shard's on-chain targets of an arm, score the answers.",
+)
+onchain_board = _on(
+    "onchain_board",
+    EXPERIMENTS,
+    *("onchain_leaderboard", "onchain_report"),
+    description="Leaderboard and report of an experiment on an on-chain release.",
+)
 fetch = _on("fetch", RANGES, "fetched", description="Fetch one range of blocks from the node of TRAILBENCH_RPC_URL.")
 decode = _on("decode", DROPS, "decoded", description="Decode a drop of chain logs or of market descriptions.")
 chain_markets = _on(
@@ -85,7 +97,7 @@ ONCHAIN_JOBS = [
     *(fetch, decode, chain_markets, chain_candidates, chain_draw, chain_instances, chain_support, chain_histories),
     chain_freeze,
 ]
-JOBS = [ingest, trajectories, relations, labels, freeze, *ONCHAIN_JOBS, arm, board]
+JOBS = [ingest, trajectories, relations, labels, freeze, *ONCHAIN_JOBS, arm, board, predict, onchain_board]
 STAGES: dict[str, tuple[tuple[str, bool, str], ...]] = {
     "commerce": (
         ("trajectories", True, "visits, batches, transitions"),

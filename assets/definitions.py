@@ -2,13 +2,28 @@
 
 import dagster as dg
 
-from assets import accounting, automation, boards, commerce, evaluation, fetching, freezing, onchain, onchain_freezing
+from assets import (
+    accounting,
+    automation,
+    boards,
+    commerce,
+    evaluation,
+    fetching,
+    freezing,
+    onchain,
+    onchain_boards,
+    onchain_evaluation,
+    onchain_freezing,
+)
 from resources.dag import GoldStore, InputStore, Models
 
+MODULES = (
+    *(commerce, freezing, fetching, onchain, onchain_freezing, evaluation, onchain_evaluation),
+    *(accounting, boards, onchain_boards),
+)
+
 defs = dg.Definitions(
-    assets=dg.load_assets_from_modules(
-        [commerce, freezing, fetching, onchain, onchain_freezing, evaluation, accounting, boards]
-    ),
+    assets=dg.load_assets_from_modules(MODULES),
     jobs=automation.JOBS,
     sensors=[automation.drops, automation.releases, automation.chain_head],
     schedules=[automation.nightly],

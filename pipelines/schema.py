@@ -9,13 +9,14 @@ import polars as pl
 
 from pipelines.commerce.tables import COMMERCE_TABLES
 from pipelines.evaluation.tables import EVALUATION_TABLES
+from pipelines.onchain.board_tables import PREDICTION_TABLES
 from pipelines.onchain.step_tables import PUBLISHED as ONCHAIN_PUBLISHED
 from pipelines.tables import Table
 
 SCHEMA_VERSION = 1
 """Enters every content hash; raised when a table changes its meaning."""
 
-TABLES: dict[str, Table] = {**COMMERCE_TABLES, **EVALUATION_TABLES, **ONCHAIN_PUBLISHED}
+TABLES: dict[str, Table] = {**COMMERCE_TABLES, **EVALUATION_TABLES, **ONCHAIN_PUBLISHED, **PREDICTION_TABLES}
 
 
 def conform(frame: pl.LazyFrame, table: str) -> pl.LazyFrame:

@@ -8,6 +8,7 @@ from pydantic import BaseModel
 from pipelines.commerce.release import HASHED as COMMERCE_HASHED
 from pipelines.commerce.settings import CommerceSettings
 from pipelines.commerce.sources import SOURCES
+from pipelines.onchain.board_tables import PREDICTION_TABLES
 from pipelines.onchain.settings import OnchainSettings
 from pipelines.onchain.step_tables import HASHED as ONCHAIN_HASHED
 from pipelines.onchain.step_tables import PUBLISHED
@@ -74,7 +75,7 @@ def track_of(source: str) -> Track:
 
 def settings_of_table(table: str) -> BaseModel:
     """Default thresholds of the track that a table belongs to."""
-    return OnchainSettings() if table in PUBLISHED else CommerceSettings()
+    return OnchainSettings() if table in PUBLISHED or table in PREDICTION_TABLES else CommerceSettings()
 
 
 def release_source(sources: Iterable[str]) -> str:

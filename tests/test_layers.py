@@ -97,11 +97,13 @@ def test_every_table_has_one_owner() -> None:
     from assets.accounting import model_calls
     from assets.definitions import defs
     from assets.evaluation import readings, readouts, units
+    from assets.onchain_evaluation import prediction_units, predictions
     from assets.steps import OWNERS
     from pipelines.onchain.decoding import DROP_TABLES
     from pipelines.schema import TABLES
 
-    by_asset = {asset.key.to_user_string() for asset in (readouts, readings, model_calls, units)}
+    of_arms = (readouts, readings, model_calls, units, predictions, prediction_units)
+    by_asset = {asset.key.to_user_string() for asset in of_arms}
     owned = {table: asset.key.to_user_string() for table, asset in OWNERS.items()}
     known = {key.to_user_string() for key in defs.resolve_asset_graph().get_all_asset_keys()}
     assert set(owned.values()) | by_asset <= known
@@ -122,5 +124,6 @@ def test_every_table_has_one_owner() -> None:
         "filter_counts": "candidates",
         "cohort_funnel": "wallets",
         "redemptions": "holdings",
+        **dict.fromkeys(("prediction_board", "prediction_differences"), "onchain_leaderboard"),
         **dict.fromkeys(("support_trades", "train_beliefs", "train_trades"), "support"),
     }

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from itertools import chain
 from typing import Any
 
 import polars as pl
@@ -20,6 +21,8 @@ from resources.models.estimate import Workload, estimate
 from resources.models.prices import NANO
 from resources.plugin_process import open_method
 from resources.tokenizer import load_tokens
+from trailbench.evaluating import release_track
+from trailbench.predicting import workloads
 
 REPLY_SHARE = 0.5
 """How much of the room for a reply a call is taken to use."""
@@ -31,7 +34,9 @@ def estimate_experiment(home: Home, bound: BoundExperiment) -> list[dict[str, An
     Nothing of it is taken to be cached. Memories that arms share are counted once.
     """
     models, asked = Models().access, defaultdict[tuple[Role, str], list[Workload]](list)
-    for role, name, work in (*_readings(home, bound, models), *_memories(home, bound)):
+    onchain = release_track(home, bound.release_key) == "onchain"
+    works = workloads(home, bound) if onchain else chain(_readings(home, bound, models), _memories(home, bound))
+    for role, name, work in works:
         asked[role, name].append(work)
     rows = []
     for (role, name), parts in sorted(asked.items()):

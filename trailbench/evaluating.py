@@ -10,9 +10,10 @@ import polars as pl
 from assets.asking import MADE
 from assets.board_inputs import GivenExperiment
 from assets.readers import READERS, WITHOUT_MODEL, asks_model, model_reader
-from pipelines.evaluation.experiment import DEMO, Experiment, parse, slice_of
+from pipelines.evaluation.experiment import DEMO, Arm, Experiment, parse, slice_of
 from pipelines.evaluation.readers import Reader
 from pipelines.memory.registry import builtin_methods
+from pipelines.onchain.experiment import DEFAULT, INTERFACES_ASKED
 from resources.dag import GoldStore, InputStore, Models
 from resources.experiment_spec import BoundExperiment, bind, save_experiment
 from resources.home import Home
@@ -22,10 +23,15 @@ from resources.models.prices import NANO
 from resources.plugin_process import plugin_entries
 from trailbench.console import Steps
 from trailbench.exporting import ExportError, release_key
+from trailbench.predicting import bind_predictors
 from trailbench.running import dagster_instance
 from trailbench.working import WORTH_CELLS, WORTH_USERS, Work, workers, workers_for
 
-BUILT_IN = {DEMO.name: DEMO}
+BUILT_IN = {one.name: one for one in (DEMO, DEFAULT, INTERFACES_ASKED)}
+JOBS = {"commerce": ("arm", "board"), "onchain": ("predict", "onchain_board")}
+"""Track → the job of an arm's shard, and that of the board."""
+FREEZES = ("release", "onchain_release")
+"""Assets that freeze a release."""
 
 
 def experiment_named(name: str) -> Experiment:
@@ -41,11 +47,34 @@ def experiment_named(name: str) -> Experiment:
 def newest_release(home: Home) -> str:
     """Key of the release that was frozen last. Raises `ExportError` when there is none."""
     with dagster_instance(home.folder) as instance:
-        event = instance.get_latest_materialization_event(dg.AssetKey("release"))
-    key = event.asset_materialization.partition if event and event.asset_materialization else None
+        events = [instance.get_latest_materialization_event(dg.AssetKey(asset)) for asset in FREEZES]
+    frozen = [
+        (event.timestamp, event.asset_materialization.partition)
+        for event in events
+        if event and event.asset_materialization
+    ]
+    key = max(frozen)[1] if frozen else None
     if key is None:
         raise ExportError(f"no release in {home.folder} yet; run `trailbench build` or `trailbench demo`")
     return key
+
+
+def release_track(home: Home, release: str) -> str:
+    """Track of a release, by name or key. Raises `ExportError` when there is none."""
+    return str(home.store.document(f"specs/release/{release_key(home, release)}.json")["track"])
+
+
+def asked_for(home: Home, experiment: str | None, release: str | None, readers: list[str] | None) -> BoundExperiment:
+    """The experiment that a command asks for: by default that of the release's track, on the newest release.
+
+    Raises `ExportError` as the functions that it is made of.
+    """
+    named = None if experiment is None else experiment_named(experiment)
+    wanted = release or (named.release if named else None) or newest_release(home)
+    if named is None:
+        onchain = INTERFACES_ASKED if readers else DEFAULT
+        named = onchain if release_track(home, wanted) == "onchain" else DEMO
+    return bind_to_release(home, named.model_copy(update={"readers": readers}) if readers else named, wanted)
 
 
 def bind_to_release(home: Home, experiment: Experiment, release: str) -> BoundExperiment:
@@ -53,11 +82,13 @@ def bind_to_release(home: Home, experiment: Experiment, release: str) -> BoundEx
 
     Raises `ExportError` when the release has no pool to ask, or a reader or method is not known.
     """
-    _known("reader", [reader.partition(":")[0] for reader in experiment.readers], READERS)
-    _known("method", experiment.methods, {*builtin_methods(), *(entry.name for entry in plugin_entries())})
     key = release_key(home, release)
     name = home.store.document(f"specs/frozen/{key}.json")["release"]
     card = home.store.document(f"releases/{name}/card.json")
+    if release_track(home, key) == "onchain":
+        return bind_predictors(home, experiment, key, name, card)
+    _known("reader", [reader.partition(":")[0] for reader in experiment.readers], READERS)
+    _known("method", experiment.methods, {*builtin_methods(), *(entry.name for entry in plugin_entries())})
     asked = slice_of(home.store.scan("pools", {"release": key}, home.shards), experiment)
     if not asked.users:
         why = "; ".join(card["refusals"].values()) or "no user has an outcome to ask for"
@@ -90,20 +121,21 @@ def run_experiment(instance: dg.DagsterInstance, home: Home, bound: BoundExperim
     instance.add_dynamic_partitions("arm", [spec.key for spec in bound.arms])
     instance.add_dynamic_partitions("experiment", [bound.key])
     step.expect(len(bound.arms) * len(home.shards) + 1)
+    of_arm, of_board = JOBS[release_track(home, bound.release_key)]
     cells = [
-        Work(
-            "arm",
-            {"arm": spec.key, "shard": shard},
-            f"{spec.arm.label}, {spec.arm.reader}, {spec.arm.budget} tokens, {shard}",
-        )
+        Work(of_arm, {"arm": spec.key, "shard": shard}, f"{_said(spec.arm)}, {shard}")
         for spec in bound.arms
         for shard in home.shards
     ]
     worth = len(bound.slice.users) >= WORTH_USERS or len(cells) >= WORTH_CELLS
     with workers(instance, home.folder, workers_for(worth and not asking_models(bound))) as crew:
         ran = crew.run(cells, step)
-        crew.run([Work("board", {"experiment": bound.key}, "leaderboard and report")], step)
+        crew.run([Work(of_board, {"experiment": bound.key}, "leaderboard and report")], step)
     return sum((_spent(metadata) for made in ran for metadata in made.values()), Amount())
+
+
+def _said(arm: Arm) -> str:
+    return ", ".join([arm.label, arm.reader, *([f"{arm.budget} tokens"] if arm.budget else [])])
 
 
 def _spent(metadata: Mapping[str, Any]) -> Amount:

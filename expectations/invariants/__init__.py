@@ -11,6 +11,7 @@ from typing import Any
 from expectations.invariants import asked, boards, calls, catalogue, labels, logs, readings, trajectories
 from expectations.invariants.chain import CHAIN
 from expectations.invariants.cohort import COHORT
+from expectations.invariants.predictions import PREDICTIONS
 from expectations.invariants.rules import Frames
 from pipelines.findings import Finding
 
@@ -43,5 +44,6 @@ INVARIANTS: dict[str, Invariant] = {
     "funnel": readings.funnel,
     **CHAIN,
     **COHORT,
+    **PREDICTIONS,
 }
 """The invariants of every table of the registry."""

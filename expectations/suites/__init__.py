@@ -28,6 +28,7 @@ from expectations.suites.kinds import (
     Unique,
 )
 from expectations.suites.onchain import ONCHAIN
+from expectations.suites.predictions import PREDICTIONS
 from pipelines.schema import TABLES
 
 __all__ = [
@@ -48,7 +49,7 @@ __all__ = [
     "suite",
 ]
 
-OWN: dict[str, tuple[Expectation, ...]] = {**COMMERCE, **EVALUATION, **ONCHAIN}
+OWN: dict[str, tuple[Expectation, ...]] = {**COMMERCE, **EVALUATION, **ONCHAIN, **PREDICTIONS}
 """What a table promises beyond what the registry says."""
 
 

@@ -10,11 +10,14 @@ from trailbench.console import err, out, plain, print_frame, print_json, print_t
 ReaderOption = Annotated[
     list[str] | None, typer.Option("--reader", help="Reader instead of the experiment's own; may be repeated.")
 ]
+ExperimentOption = Annotated[
+    str | None, typer.Option(help="Built-in name or YAML file; else `demo`, or `baselines` on an on-chain release.")
+]
 
 
 def evaluate(
     release: Annotated[str | None, typer.Argument(help="Release name; else the experiment's, else the newest.")] = None,
-    experiment: Annotated[str, typer.Option(help="Built-in name or YAML file.")] = "demo",
+    experiment: ExperimentOption = None,
     home: HomeOption = None,
     reader: ReaderOption = None,
     as_json: JsonOption = False,
@@ -24,20 +27,11 @@ def evaluate(
     with errors():
         from resources.home import open_home
         from trailbench.estimating import estimate_experiment
-        from trailbench.evaluating import (
-            asking_models,
-            bind_to_release,
-            experiment_named,
-            newest_release,
-            run_experiment,
-        )
+        from trailbench.evaluating import asked_for, asking_models, run_experiment
         from trailbench.running import dagster_instance
 
         opened = open_home(make=False)
-        chosen = experiment_named(experiment)
-        if reader:
-            chosen = chosen.model_copy(update={"readers": reader})
-        bound = bind_to_release(opened, chosen, release or chosen.release or newest_release(opened))
+        bound = asked_for(opened, experiment, release, reader)
         if asking_models(bound) and not as_json:
             _print_estimate(estimate_experiment(opened, bound))
         with dagster_instance(opened.folder) as instance, progress(as_json) as step:
@@ -47,7 +41,7 @@ def evaluate(
 
 def estimate(
     release: Annotated[str | None, typer.Argument(help="Release name; else the experiment's, else the newest.")] = None,
-    experiment: Annotated[str, typer.Option(help="Built-in name or YAML file.")] = "demo",
+    experiment: ExperimentOption = None,
     home: HomeOption = None,
     reader: ReaderOption = None,
     as_json: JsonOption = False,
@@ -57,13 +51,10 @@ def estimate(
     with errors():
         from resources.home import open_home
         from trailbench.estimating import estimate_experiment
-        from trailbench.evaluating import bind_to_release, experiment_named, newest_release
+        from trailbench.evaluating import asked_for
 
         opened = open_home(make=False)
-        chosen = experiment_named(experiment)
-        if reader:
-            chosen = chosen.model_copy(update={"readers": reader})
-        bound = bind_to_release(opened, chosen, release or chosen.release or newest_release(opened))
+        bound = asked_for(opened, experiment, release, reader)
         rows = estimate_experiment(opened, bound)
         if as_json:
             print_json({"release": bound.release, "experiment": bound.experiment.name, "estimate": rows})
@@ -85,7 +76,7 @@ ESTIMATE = ("role", "model", "calls", "prompt tokens", "reply tokens", "USD", "s
 
 def report(
     release: Annotated[str | None, typer.Argument(help="Release name; else the experiment's, else the newest.")] = None,
-    experiment: Annotated[str, typer.Option(help="Built-in name or YAML file.")] = "demo",
+    experiment: ExperimentOption = None,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -94,17 +85,16 @@ def report(
     with errors():
         from resources.home import open_home
         from resources.models.budget import Amount
-        from trailbench.evaluating import bind_to_release, experiment_named, newest_release
+        from trailbench.evaluating import JOBS, asked_for, release_track
         from trailbench.running import dagster_instance, run_job
 
         opened = open_home(make=False)
-        chosen = experiment_named(experiment)
-        bound = bind_to_release(opened, chosen, release or chosen.release or newest_release(opened))
+        bound = asked_for(opened, experiment, release, None)
         with dagster_instance(opened.folder) as instance, progress(as_json) as step:
             if not instance.has_dynamic_partition("experiment", bound.key):
                 refuse(f"{bound.experiment.name} was not evaluated on {bound.release}; run `trailbench evaluate` first")
             step("leaderboard and report")
-            run_job(instance, "board", {"experiment": bound.key})
+            run_job(instance, JOBS[release_track(opened, bound.release_key)][1], {"experiment": bound.key})
         _print_board(opened, bound, Amount(), {}, as_json)
 
 
@@ -165,12 +155,30 @@ def demo(
 
 
 def _print_board(home: Any, bound: Any, made: Any, more: dict[str, Any], as_json: bool) -> None:
-    from trailbench.evaluating import board_of, summary
+    from trailbench import predicting
+    from trailbench.evaluating import release_track, summary
 
-    facts = {**summary(home, bound, made), **more}
+    onchain = release_track(home, bound.release_key) == "onchain"
+    facts = {**(predicting.summary(bound, made) if onchain else summary(home, bound, made)), **more}
     if as_json:
         print_json(facts)
         return
+    if onchain:
+        predicting.print_boards(bound)
+    else:
+        _print_pools(home, bound)
+    paths = ("report", "leaderboard", "home")
+    told = [(name, _said(facts[name])) for name in facts if name not in (*paths, "rows")]
+    print_table("Evaluation", ["what", "value"], told)
+    for name in paths:
+        if name in facts:
+            # Not in a table, which would break a path that somebody wants to copy.
+            out.print(plain(f"{name}: {facts[name]}"), soft_wrap=True)
+
+
+def _print_pools(home: Any, bound: Any) -> None:
+    from trailbench.evaluating import board_of
+
     board = board_of(home, bound)
     for (reader, budget, pool), rows in board.group_by("reader", "budget", "pool", maintain_order=True):
         title = f"Leaderboard, {pool} pool · reader {reader}, {budget:,} tokens"
@@ -179,12 +187,6 @@ def _print_board(home: Any, bound: Any, made: Any, more: dict[str, Any], as_json
         for number, note in enumerate(notes, start=1):
             out.print(plain(f"  [{number}] {note}"))
     out.print("\nrecall: chosen positives / positives, with its 95 % interval; chance: that of a blind reader\n")
-    paths = ("report", "leaderboard", "home")
-    print_table("Evaluation", ["what", "value"], [(name, _said(facts[name])) for name in facts if name not in paths])
-    for name in paths:
-        if name in facts:
-            # Not in a table, which would break a path that somebody wants to copy.
-            out.print(plain(f"{name}: {facts[name]}"), soft_wrap=True)
 
 
 BOARD = ("method", "recall", "chance", "exposure", "tokens", "flags")
