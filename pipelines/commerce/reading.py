@@ -209,7 +209,8 @@ def _lines(path: Path, data: bytes, first: int) -> Lines:
     bad: list[tuple[int, str, str]] = []
     if b"\0" in data or not (data.isascii() or _is_utf8(data)):
         data, bad = _blank_bad_lines(path, data, first)
-    if b"\r\n" in data:
+    # Two bytes are searched forty times as slowly as one.
+    if b"\r" in data and b"\r\n" in data:
         data = data.replace(b"\r\n", b"\n")
     lines = pl.read_lines(data)["line"]
     return Lines(data, lines, first, reject_frame(bad))

@@ -17,6 +17,7 @@ from pipelines.commerce.reading import RAW_LIMIT
 from pipelines.onchain import hexes, logs_json, logs_parquet
 from pipelines.onchain.buffers import sizes
 from pipelines.onchain.logs_raw import LINE, NUMBERS, REFUSED, RawChunk
+from pipelines.onchain.numbers import integers
 from pipelines.onchain.tables import ONCHAIN_TABLES
 
 REASON = "__reason"
@@ -62,7 +63,7 @@ def read_places(path: Path) -> Iterator[pl.DataFrame]:
     """
     reader = logs_parquet.read if reading.kind(path) == "parquet" else logs_json.read
     for raw in reader(path, PLACE):
-        numbers = [_integers(raw.rows[name]) for name in PLACE[:2]]
+        numbers = [integers(raw.rows[name]) for name in PLACE[:2]]
         yield pl.DataFrame([*numbers, _flags(raw.rows["removed"])[0]]).filter(
             pl.col(name).is_between(0, _LIMIT[name], closed="left") for name in PLACE[:2]
         )
@@ -82,7 +83,7 @@ def typed(chunk: RawChunk) -> LogChunk:
         columns[name] = _bytes(frame[name], reasons)
     for name in NUMBERS:
         given = frame[name]
-        values = _integers(given)
+        values = integers(given)
         if values.null_count() > given.null_count() or _outside(values, _LIMIT[name]):
             bad = ((values.is_null() & given.is_not_null()) | (values < 0) | (values >= _LIMIT[name])).fill_null(False)
             reasons.append((bad.to_numpy(), f"{name} is no number in its range"))
@@ -148,30 +149,6 @@ def _set_aside(chunk: RawChunk, typed: pl.DataFrame, reasons: list[tuple[np.ndar
         .cast(REFUSED)
     )
     return LogChunk(typed.filter(~bad), pl.concat([chunk.refused, refused]), chunk.n_rows)
-
-
-def _integers(values: pl.Series) -> pl.Series:
-    """Int64 from integers, instants (seconds), decimal or 0x text, or big-endian bytes; null where it is none."""
-    name, dtype = values.name, values.dtype
-    if dtype == pl.Null:
-        return values.cast(pl.Int64)
-    if isinstance(dtype, pl.Datetime):
-        return values.dt.epoch("s").rename(name)
-    if dtype == pl.Binary:
-        values = ("0x0" + values.bin.encode("hex")).rename(name)
-    if values.dtype == pl.String:
-        text = pl.col(name).str.strip_chars()
-        digits = text.str.slice(2)
-        is_hex = text.str.starts_with("0x") | text.str.starts_with("0X")
-        hexed = pl.when(is_hex & digits.str.contains("^[0-9a-fA-F]+$")).then(digits.str.strip_chars_start("0"))
-        decimal = pl.when(text.str.contains("^[0-9]+$")).then(text)
-        number = pl.coalesce(
-            pl.when(hexed == "").then(0),
-            hexed.str.to_integer(base=16, dtype=pl.Int64, strict=False),
-            decimal.str.to_integer(dtype=pl.Int64, strict=False),
-        )
-        return values.to_frame().select(number.alias(name)).to_series()
-    return values.cast(pl.Int64, strict=False)
 
 
 def _flags(values: pl.Series) -> tuple[pl.Series, pl.Series]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.onchain import buffers, packing, words
+from pipelines.onchain import buffers, hexes, numbers, packing, words
 from pipelines.onchain.abi import Word
 
 BYTES = st.none() | st.binary(max_size=40) | st.binary(min_size=10, max_size=14)
@@ -55,3 +55,58 @@ def test_words_need_values_of_their_size():
     assert [column.name for column in columns] == ["a", "b"] and len(failed) == 0
     (amount, ident), failed = words.read_words(pl.Series("x", [bytes(31) + b"\x07" + b"\xee" * 32], pl.Binary), layout)
     assert (amount.to_list(), ident.to_list(), failed.tolist()) == ([7], [b"\xee" * 32], [0])
+
+
+NUMBERS = (
+    st.none() | st.integers(0, 2**70).map(hex) | st.integers(0, 2**70).map(str) | st.text("0x19aF +-_", max_size=6)
+)
+
+
+def plain(text: str | None) -> int | None:
+    """Digits of one base and nothing else, as 64 bits hold them."""
+    digits = (text or "").strip()
+    base = 16 if digits[:2] in ("0x", "0X") else 10
+    digits = digits[2:] if base == 16 else digits
+    if not digits or any(c not in "0123456789abcdefABCDEF"[: 10 if base == 10 else 22] for c in digits):
+        return None
+    return int(digits, base) if int(digits, base) < 2**63 else None
+
+
+@settings(deadline=None)
+@given(st.lists(NUMBERS, min_size=1, max_size=6))
+def test_numbers_in_text_are_read_or_null(values):
+    assert numbers.integers(pl.Series("n", values, pl.String)).to_list() == [plain(value) for value in values]
+
+
+@pytest.mark.parametrize("text", ["0x7fffffffffffffff", "9223372036854775807", "0x000000000000000010", "0X1F", "007"])
+def test_numbers_at_the_borders_of_the_walk(text):
+    assert numbers.integers(pl.Series("n", [text, "5", None], pl.String)).to_list() == [plain(text), 5, None]
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=40), st.integers(0, 80), st.booleans())
+def test_repeated_hex_is_decoded_as_if_it_stood_alone(picks, size, bad):
+    """Values of a dictionary share their place; a wrong one is wrong at every row."""
+    known = [bytes([i]) * size for i in range(4)]
+    texts = [("0x" + value.hex()) for value in known]
+    texts[3] = "0x" + "zz" * size if bad else texts[3]
+    column = pl.Series("x", texts).gather(picks)
+    decoded, failed = hexes.unhex(column)
+    for pick, value, fault in zip(picks, decoded.to_list(), failed.tolist(), strict=True):
+        wrong = bad and size and pick == 3
+        assert fault == (hexes.NOT_HEX if wrong else 0)
+        assert wrong or value == known[pick]
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=60), st.sampled_from([20, 32]))
+def test_repeated_values_are_found_and_packed_as_if_they_stood_alone(picks, width):
+    values = [bytes([i]) * width for i in range(6)]
+    column = pl.Series("x", values, pl.Binary).gather(picks)
+    assert words.find(column, [values[4], values[1]]).tolist() == [{4: 0, 1: 1}.get(pick, -1) for pick in picks]
+    frame = pl.DataFrame({"x": column})
+    made = packing.packed(frame)
+    assert made.equals(frame)
+    if buffers.column(column).shares:
+        held = sum(buffer.size for buffer in buffers.column(made["x"]).owner.buffers()[2:])
+        assert held == width * len(set(picks))
