@@ -62,7 +62,7 @@ def decoded(context: dg.AssetExecutionContext, store: InputStore) -> Iterator[Re
     """One drop of chain logs decoded exactly, or of market descriptions read; every row is in one table or counted."""
     drop = store.register.require(context.partition_key)
     if track_of(drop.source).name != "onchain":
-        raise dg.Failure(f"drop {drop.id} is of {drop.source}; its rows are `events`", allow_retries=False)
+        raise dg.Failure(f"drop {drop.id} is of {drop.source}; its rows are in `events`", allow_retries=False)
 
     def make() -> Made:
         tables = (decode_logs if drop.source in LOG_SOURCES else decode_markets)(drop.verify())
