@@ -36,9 +36,10 @@ class TokenCounter:
 
     def counts(self, lines: Sequence[str]) -> list[int]:
         """Tokens of each line where it follows a line break, the break itself not counted (it is one token)."""
-        if len(self._lines) > _REMEMBERED:
-            self._lines.clear()
         known = self._lines
+        if len(known) > _REMEMBERED:
+            # A new one, never emptied: another thread may be about to read what it put there.
+            known = self._lines = {}
         if missing := [line for line in dict.fromkeys(lines) if line not in known]:
             encoded = self._tokenizer.encode_batch_fast(["\n" + line for line in missing], add_special_tokens=False)
             # The word mark and the break come first.

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from resources.tokenizer import load_tokens
+from resources.tokenizer import TokenCounter, load_tokens
 
 TEXT = st.text(st.sampled_from("ab é\t\n\r ▁<s>›1234漢\x1b"), max_size=60)
 
@@ -46,3 +46,27 @@ def test_a_control_token_written_in_a_log_is_text() -> None:
 def test_a_negative_budget_is_refused() -> None:
     with pytest.raises(ValueError, match="negative"):
         load_tokens().cut("a", -1)
+
+
+class Interrupted:
+    """A tokenizer in the middle of whose work another thread counts many other lines."""
+
+    def __init__(self, tokens: TokenCounter) -> None:
+        self.tokens, self.inner, self.due = tokens, tokens._tokenizer, True
+
+    def encode_batch_fast(self, lines: list[str], **options: object) -> object:
+        if self.due:
+            self.due = False
+            for number in range(5):
+                self.tokens.counts([f"other {number}"])
+        return self.inner.encode_batch_fast(lines, **options)
+
+
+def test_threads_that_share_a_counter_do_not_lose_each_others_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    tokens = load_tokens()
+    expected = tokens.counts(["abc x", "abc\tx"])
+    monkeypatch.setattr("resources.tokenizer._REMEMBERED", 3)
+    monkeypatch.setattr(tokens, "_lines", {})
+    tokens.counts(["abc x"])
+    monkeypatch.setattr(tokens, "_tokenizer", Interrupted(tokens))
+    assert tokens.counts(["abc x", "abc\tx"]) == expected
