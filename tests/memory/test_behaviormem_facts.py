@@ -2,11 +2,15 @@
 
 import json
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given as some
+from hypothesis import settings
 from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
 from scripted_models import DAY_0, Scripted, by_batch, day_batch
 from test_behaviormem_claims import BAKES, fed, open_batch, opened, placed, slot_batch, theme
 
@@ -17,8 +21,10 @@ from pipelines.memory.contract_models import HashedWords, Parrot
 from pipelines.memory.contract_tests import check_method
 from pipelines.memory.contract_worlds import batch_of, stream
 from pipelines.memory.methods import rag_dense
-from pipelines.memory.replay import Served
+from pipelines.memory.replay import Served, replay
+from pipelines.memory.timeline import Histories
 from pipelines.models import Message, Request
+from resources.memories import KeptMemories
 from resources.tokenizer import load_tokens
 
 
@@ -100,7 +106,7 @@ def two_sided(**config: Any) -> Any:
 
 
 @settings(max_examples=60, deadline=None)
-@given(budget=st.integers(0, 700), share=st.integers(0, 100))
+@some(budget=st.integers(0, 700), share=st.integers(0, 100))
 def test_the_readout_keeps_the_budget_and_counts_what_it_cut(budget: int, share: int) -> None:
     tokens, memory = load_tokens(), two_sided(tree_share=share)
     full, readout = memory.readout(10_000), memory.readout(budget)
@@ -214,3 +220,19 @@ def test_hashed_words_make_texts_alike_that_share_words() -> None:
     bread, loaf, other, empty = HashedWords().embed(["rye bread", "Bread rye!", "garden hose", "…"])
     assert bread @ loaf == pytest.approx(1, abs=1e-6) and abs(float(bread @ other)) < 0.1 and not empty.any()
     assert check_method(rag_dense.SPEC, load_tokens()) == []
+
+
+def test_users_side_by_side_read_like_one_after_the_other_and_a_kept_memory_costs_nothing(
+    given: Histories, tmp_path: Path
+) -> None:
+    def run(llm: Scripted, threads: int, **more: Any) -> pl.DataFrame:
+        served = Served(builder=llm)
+        return replay(SPEC, BehaviorMemConfig(), given, 800, load_tokens(), served=served, threads=threads, **more)
+
+    one, many, kept = Scripted(talker), Scripted(talker), KeptMemories(tmp_path)
+    expected = run(one, 1)
+    assert_frame_equal(run(many, 4, checkpoints=kept), expected)
+    assert len(many.asked) == len(one.asked) > 0
+    again = Scripted(talker)
+    assert_frame_equal(run(again, 2, checkpoints=kept), expected)
+    assert again.asked == []
