@@ -12,7 +12,7 @@ Result = TypeVar("Result")
 def beside(work: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
     """`map(work, items)`, with `threads` pieces at work while the next is read; at most `threads` answers wait.
 
-    What `items` or `work` raises is raised at its place in the order.
+    What `work` raises is raised at its place in the order, what `items` raises at once.
     """
     waiting: deque[Future[Result]] = deque()
     with ThreadPoolExecutor(threads) as pool:
