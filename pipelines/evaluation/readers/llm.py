@@ -6,6 +6,7 @@ reply is JSON and is read strictly; one that cannot be read is no answer.
 """
 
 from collections.abc import Sequence
+from functools import cache, lru_cache
 from typing import Any
 
 import polars as pl
@@ -123,22 +124,22 @@ class LlmReader:
         )
 
     def _request(self, row: dict[str, Any]) -> Request:
-        labels: dict[str, Any] = {"type": "string", "enum": label_names(len(row["positions"]))}
-        chosen: dict[str, Any] = {"type": "array", "items": labels}
-        if self._settings.count_in_schema:
-            chosen |= {"minItems": row["n_choose"], "maxItems": row["n_choose"]}
         return Request(
             (Message("system", row["system"]), Message("user", row["user"])),
-            schema={
-                "type": "object",
-                "properties": {"chosen": chosen},
-                "required": ["chosen"],
-                "additionalProperties": False,
-            },
+            schema=_schema(len(row["positions"]), row["n_choose"] if self._settings.count_in_schema else None),
             schema_name="choice",
             max_tokens=row["reply_tokens"],
             unit="/".join(str(row[name]) for name in UNIT),
         )
+
+
+@cache
+def _schema(n: int, n_choose: int | None) -> dict[str, Any]:
+    """The form of a choice among n labels; pools of one size share it, so that it is hashed once."""
+    chosen: dict[str, Any] = {"type": "array", "items": {"type": "string", "enum": label_names(n)}}
+    if n_choose is not None:
+        chosen |= {"minItems": n_choose, "maxItems": n_choose}
+    return {"type": "object", "properties": {"chosen": chosen}, "required": ["chosen"], "additionalProperties": False}
 
 
 def label_names(n: int) -> list[str]:
@@ -154,10 +155,16 @@ def _question(slots: tuple[str | None, str | None], names: Sequence[str], n_choo
         QUESTION,
         description=description,
         tree=tree,
-        candidates="\n".join(f"{label}: {plain(name)}" for label, name in listed),
+        candidates="\n".join(f"{label}: {_one_line(name)}" for label, name in listed),
         n_choose=str(n_choose),
         n_candidates=str(len(names)),
     )
+
+
+@lru_cache(maxsize=1 << 14)
+def _one_line(name: str) -> str:
+    """Cached: a taxonomy has some thousand names, and every pool shows some of them."""
+    return plain(name)
 
 
 def _unit(row: dict[str, Any]) -> dict[str, Any]:
