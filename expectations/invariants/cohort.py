@@ -115,6 +115,21 @@ def holdings(frames: Frames, settings: Any) -> list[Finding]:
     return [*findings, never("trade_only", "the position after the last trade", both, wrong)]
 
 
+def redemptions(frames: Frames, settings: Any) -> list[Finding]:
+    """As `logs`; a warning names payouts that the full position before them does not explain."""
+    frame = frames["redemptions"]
+    checked, explained = (
+        frame.select(pl.col("reconciles").count(), pl.col("reconciles").sum().alias("n")).collect().row(0)
+    )
+    same = (pl.col("expected") == pl.col("payout")) | ~pl.col("reconciles") | pl.col("reconciles").is_null()
+    text = f"{explained} of {checked} payouts with a known resolution are what the position before them pays"
+    return [
+        *logs("redemptions", frames, settings),
+        never("same", "what reconciles is equal", frame, ~same),
+        never("reconciles", text, frame, ~pl.col("reconciles"), "warning"),
+    ]
+
+
 def beliefs(table: str, frames: Frames, settings: Any) -> list[Finding]:
     """As `logs`; labels follow from masses; with `holdings`, `cohort_trades`: derived again in another way."""
     frame = frames[table]
@@ -215,7 +230,7 @@ COHORT: dict[str, Callable[[Frames, Any], list[Finding]]] = {
     "cohort_trades": cohort_trades,
     "support_trades": support_trades,
     "holdings": holdings,
-    "redemptions": partial(logs, "redemptions"),
+    "redemptions": redemptions,
     "belief_instances": partial(beliefs, "belief_instances"),
     "train_beliefs": partial(beliefs, "train_beliefs"),
     "trade_instances": partial(instances, "trade_instances"),
