@@ -12,7 +12,7 @@ from assets.partitions import RELEASES
 from assets.steps import OWNERS
 from pipelines.commerce.settings import CommerceSettings
 from pipelines.evaluation.experiment import Arm
-from pipelines.hashing import bucket_column
+from pipelines.hashing import bucket_column, digest_json
 from pipelines.models import ROLES, Role
 from pipelines.schema import TABLES
 from resources.catalog import Catalog
@@ -22,10 +22,15 @@ from resources.home import buckets_of
 from resources.store import Published
 
 
-def scope_of(arm: Arm, step: str, shard: str) -> str:
-    """What the account of model calls files a step of an arm under; arms that share a memory share its calls."""
-    made = arm.memory if step == "build" else arm.fingerprint
-    return f"{step}:{made}:{shard}"
+def scope_of(spec: ArmSpec, step: str, shard: str) -> str:
+    """What the account of model calls files a step of an arm under.
+
+    Arms that share a memory share its calls, and those that share readouts share the calls of their judges.
+    """
+    made = {"build": spec.arm.memory, "read": spec.arm.fingerprint}
+    if step == "judge":
+        made[step] = digest_json({"readout": spec.arm.readout, "judges": spec.judges, "judged": spec.judged})
+    return f"{step}:{made[step]}:{shard}"
 
 
 @dataclass(frozen=True)
@@ -57,7 +62,7 @@ class GivenArm:
 
     def scope(self, step: str) -> str:
         """What the account of model calls files the arm's calls of this shard under."""
-        return scope_of(self.arm, step, self.axes["shard"])
+        return scope_of(self.spec, step, self.axes["shard"])
 
     @property
     def settings(self) -> CommerceSettings:

@@ -54,7 +54,18 @@ arm = _on(
     *("readouts", "readings", "model_calls", "units"),
     description="Build one shard's memories of an arm, read them, score the readings.",
 )
-board = _on("board", EXPERIMENTS, "leaderboard", "report", description="Leaderboard and report of an experiment.")
+judge = _on(
+    "judge",
+    ARM_SHARDS,
+    *("verdicts", "model_calls"),
+    description="Judge one shard's sampled readouts of an arm, and account for the calls.",
+)
+board = _on(
+    "board",
+    EXPERIMENTS,
+    *("leaderboard", "verdict_summary", "report"),
+    description="Leaderboard, verdicts and report of an experiment.",
+)
 predict = _on(
     "predict",
     ARM_SHARDS,
@@ -97,7 +108,7 @@ ONCHAIN_JOBS = [
     *(fetch, decode, chain_markets, chain_candidates, chain_draw, chain_instances, chain_support, chain_histories),
     chain_freeze,
 ]
-JOBS = [ingest, trajectories, relations, labels, freeze, *ONCHAIN_JOBS, arm, board, predict, onchain_board]
+JOBS = [ingest, trajectories, relations, labels, freeze, *ONCHAIN_JOBS, arm, judge, board, predict, onchain_board]
 STAGES: dict[str, tuple[tuple[str, bool, str], ...]] = {
     "commerce": (
         ("trajectories", True, "visits, batches, transitions"),

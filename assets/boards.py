@@ -13,6 +13,7 @@ from assets.accounting import model_calls
 from assets.board_inputs import GivenExperiment
 from assets.commerce import popularity as popularity_table
 from assets.evaluation import GROUP, units
+from assets.judging import verdict_summary
 from assets.metadata import table_value
 from assets.partitions import EXPERIMENTS, any_of
 from assets.publishing import Made, Result, publish
@@ -56,7 +57,9 @@ def leaderboard(context: dg.AssetExecutionContext, store: InputStore, gold: Gold
         rows = pl.concat([given.units(), *_scoring_side(given)])
         paired = differences(rows, given.seed)
         taken = costs(given.calls())
-        board = make_leaderboard(rows, paired, given.seed, faults(given.weakness(), given.builds(), taken))
+        # A judge's lost calls are told beside its verdicts; no recall depends on them.
+        own = taken.filter(pl.col("step") != "judge")
+        board = make_leaderboard(rows, paired, given.seed, faults(given.weakness(), given.builds(), own))
         tables = {"leaderboard": board, "differences": paired, "positions": given.positions()}
         tables |= {"costs": taken}
         return Made(tables, companions={"units": rows}, findings={"leaderboard": credibility(board)})
@@ -82,15 +85,15 @@ OWNERS.update(dict.fromkeys(BOARD_TABLES, leaderboard))
 
 @dg.asset(
     partitions_def=EXPERIMENTS,
-    deps=[leaderboard],
+    deps=[leaderboard, verdict_summary],
     group_name=GROUP,
     kinds={"html", "csv", "parquet"},
     owners=["team:trailbench"],
 )
 def report(context: dg.AssetExecutionContext, store: InputStore, gold: GoldStore) -> dg.MaterializeResult:  # type: ignore[type-arg]
-    """One self-contained page: leaderboard, differences, funnel, subgroups, provenance; the tables beside it."""
+    """One self-contained page: leaderboard, differences, verdicts, funnel, provenance; the tables beside it."""
     given = GivenExperiment(store, gold, context.partition_key)
-    tables = {table: given.board(table) for table in BOARD_TABLES}
+    tables = {table: given.board(table) for table in (*BOARD_TABLES, "verdict_summary")}
     given.results.write_tables(tables, {table: csv_safe(rows) for table, rows in tables.items()})
     page = render({**tables, "funnel": given.table("funnel")}, given.card(), _provenance(given))
     file = given.results.write_text("report.html", page)

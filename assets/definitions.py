@@ -10,6 +10,7 @@ from assets import (
     evaluation,
     fetching,
     freezing,
+    judging,
     onchain,
     onchain_boards,
     onchain_evaluation,
@@ -19,7 +20,7 @@ from resources.dag import GoldStore, InputStore, Models
 
 MODULES = (
     *(commerce, freezing, fetching, onchain, onchain_freezing, evaluation, onchain_evaluation),
-    *(accounting, boards, onchain_boards),
+    *(judging, accounting, boards, onchain_boards),
 )
 
 defs = dg.Definitions(

@@ -7,6 +7,7 @@ import polars as pl
 
 from assets.arms import GivenArm, scope_of
 from pipelines.evaluation.experiment import Limits
+from pipelines.evaluation.tables import STEPS
 from pipelines.models import Role
 from pipelines.schema import TABLES, conform
 from resources.dag import Models
@@ -14,8 +15,6 @@ from resources.experiment_spec import experiment_key, load_experiment
 from resources.models.budget import Amount
 from resources.models.engine import ModelEngine
 from resources.models.ledger import Ledger
-
-STEPS = ("build", "read")
 
 
 @contextmanager
@@ -31,7 +30,7 @@ def spent_on(given: GivenArm, models: Models) -> Amount:
     """What the arms of the experiment have spent on this home so far, cached replies left out."""
     arm = given.arm
     bound = load_experiment(given.store.catalog.store, experiment_key(arm.experiment, arm.release))
-    scopes = {scope_of(spec.arm, step, shard) for spec in bound.arms for step in STEPS for shard in given.store.shards}
+    scopes = {scope_of(spec, step, shard) for spec in bound.arms for step in STEPS for shard in given.store.shards}
     with ledger_of(models) as ledger:
         rows = [ledger.calls(scope) for scope in sorted(scopes)]
     made = pl.concat(rows).filter(~pl.col("cached")).select("prompt_tokens", "reply_tokens", "cost")

@@ -1,7 +1,7 @@
 """An experiment bound to a release: its arms, its users, and where its results lie."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,10 @@ class ArmSpec:
     models: Mapping[Role, str]
     """Role → model name, instead of the configured one."""
     limits: Limits
+    judges: Mapping[str, str] = field(default_factory=dict)
+    """Judge, as the experiment names it → its fingerprint."""
+    judged: tuple[tuple[str, int], ...] = ()
+    """(user, transition) of the readouts that are judged."""
 
     @property
     def key(self) -> str:
@@ -74,20 +78,22 @@ def bind(
     readers: Mapping[str, str],
     models: ModelFingerprint,
     hidden: Sequence[Path] = (),
+    judges: Mapping[str, str] | None = None,
+    judged: tuple[tuple[str, int], ...] = (),
 ) -> BoundExperiment:
     """Expand an experiment on a frozen release (by name) and the part of it that is `asked` about.
 
-    `readers` are the fingerprints of the readers by name, `models` tells those of models
-    by role and name; those of the methods are asked of the methods themselves, plug-ins
-    in a child that sees none of the folders `hidden`. Raises `PluginError` for a method
-    that cannot be opened, and `BadExperiment` for a configuration that it does not take.
+    `readers` are the fingerprints of the readers by name, `judges` those of the judges, who judge the readouts at the
+    (user, transition) of `judged`; `models` tells those of models by role and name; those of the methods are asked of
+    the methods themselves, plug-ins in a child that sees none of the folders `hidden`. Raises `PluginError` for a
+    method that cannot be opened, and `BadExperiment` for a configuration that it does not take.
     """
     methods = {
         label: _fingerprint(name, config, experiment.models, models, hidden)
         for label, name, config in experiment.configured()
     }
     cells = arms(experiment, release, methods, readers)
-    more = (experiment.seed, experiment.models, experiment.limits)
+    more = (experiment.seed, experiment.models, experiment.limits, judges or {}, judged)
     specs = tuple(ArmSpec(arm, release_key, asked, *more) for arm in cells)
     return BoundExperiment(experiment, release, release_key, asked, specs)
 
@@ -130,7 +136,8 @@ def load_arm(store: Store, key: str) -> ArmSpec:
     raw: dict[str, Any] = store.read_json(f"specs/arm/{key}.json")
     own = Slice(**{**raw["slice"], "users": tuple(raw["slice"]["users"])})
     limits = Limits(**raw["limits"])
-    return ArmSpec(Arm(**raw["arm"]), raw["release_key"], own, raw["seed"], raw["models"], limits)
+    more = (raw.get("judges", {}), tuple((user, transition) for user, transition in raw.get("judged", ())))
+    return ArmSpec(Arm(**raw["arm"]), raw["release_key"], own, raw["seed"], raw["models"], limits, *more)
 
 
 def load_experiment(store: Store, key: str) -> BoundExperiment:

@@ -12,6 +12,7 @@ import itertools
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -158,6 +159,10 @@ class Store:
     def write_json(self, path: str, value: Any) -> None:
         """Replace a small document (manifest, card) atomically; `path` is relative, like `releases/x/card.json`."""
         self._files.write(_safe_path(path), _json(value))
+
+    def holding(self, path: str) -> AbstractContextManager[None]:
+        """Hold a document against other holders while it is read, changed and written; for media that can lock."""
+        return self._files.lock(f"{_safe_path(path)}/holding")
 
     # -- reading -----------------------------------------------------------------
 

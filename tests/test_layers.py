@@ -97,12 +97,13 @@ def test_every_table_has_one_owner() -> None:
     from assets.accounting import model_calls
     from assets.definitions import defs
     from assets.evaluation import readings, readouts, units
+    from assets.judging import verdicts
     from assets.onchain_evaluation import prediction_units, predictions
     from assets.steps import OWNERS
     from pipelines.onchain.decoding import DROP_TABLES
     from pipelines.schema import TABLES
 
-    of_arms = (readouts, readings, model_calls, units, predictions, prediction_units)
+    of_arms = (readouts, readings, verdicts, model_calls, units, predictions, prediction_units)
     by_asset = {asset.key.to_user_string() for asset in of_arms}
     owned = {table: asset.key.to_user_string() for table, asset in OWNERS.items()}
     known = {key.to_user_string() for key in defs.resolve_asset_graph().get_all_asset_keys()}

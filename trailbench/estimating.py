@@ -22,6 +22,7 @@ from resources.models.prices import NANO
 from resources.plugin_process import open_method
 from resources.tokenizer import load_tokens
 from trailbench.evaluating import release_track
+from trailbench.judging import judge_workloads
 from trailbench.predicting import workloads
 
 REPLY_SHARE = 0.5
@@ -35,7 +36,11 @@ def estimate_experiment(home: Home, bound: BoundExperiment) -> list[dict[str, An
     """
     models, asked = Models().access, defaultdict[tuple[Role, str], list[Workload]](list)
     onchain = release_track(home, bound.release_key) == "onchain"
-    works = workloads(home, bound) if onchain else chain(_readings(home, bound, models), _memories(home, bound))
+    works = (
+        workloads(home, bound)
+        if onchain
+        else chain(_readings(home, bound, models), _memories(home, bound), judge_workloads(home, bound))
+    )
     for role, name, work in works:
         asked[role, name].append(work)
     rows = []

@@ -11,6 +11,7 @@ from assets.asking import MADE
 from assets.board_inputs import GivenExperiment
 from assets.readers import READERS, WITHOUT_MODEL, asks_model, model_reader
 from pipelines.evaluation.experiment import DEMO, Arm, Experiment, parse, slice_of
+from pipelines.evaluation.judging.drawing import drawn_readouts
 from pipelines.evaluation.readers import Reader
 from pipelines.memory.registry import builtin_methods
 from pipelines.onchain.experiment import DEFAULT, INTERFACES_ASKED
@@ -23,6 +24,7 @@ from resources.models.prices import NANO
 from resources.plugin_process import plugin_entries
 from trailbench.console import Steps
 from trailbench.exporting import ExportError, release_key
+from trailbench.judging import judged_rows, judges_of
 from trailbench.predicting import bind_predictors
 from trailbench.running import dagster_instance
 from trailbench.working import WORTH_CELLS, WORTH_USERS, Work, workers, workers_for
@@ -86,16 +88,20 @@ def bind_to_release(home: Home, experiment: Experiment, release: str) -> BoundEx
     name = home.store.document(f"specs/frozen/{key}.json")["release"]
     card = home.store.document(f"releases/{name}/card.json")
     if release_track(home, key) == "onchain":
+        if experiment.judges:
+            raise ExportError("judges judge what memories say, and an on-chain release has none; take them out")
         return bind_predictors(home, experiment, key, name, card)
     _known("reader", [reader.partition(":")[0] for reader in experiment.readers], READERS)
     _known("method", experiment.methods, {*builtin_methods(), *(entry.name for entry in plugin_entries())})
-    asked = slice_of(home.store.scan("pools", {"release": key}, home.shards), experiment)
+    pools = home.store.scan("pools", {"release": key}, home.shards)
+    asked = slice_of(pools, experiment)
     if not asked.users:
         why = "; ".join(card["refusals"].values()) or "no user has an outcome to ask for"
         raise ExportError(f"release {name} has no pool to read: {why}")
     models = Models().access
     readers = {reader: _reader(reader, experiment, models).fingerprint for reader in experiment.readers}
-    return bind(experiment, name, key, asked, readers, models.fingerprint, InputStore().hidden)
+    judging = (judges_of(experiment, models), drawn_readouts(pools, asked, experiment))
+    return bind(experiment, name, key, asked, readers, models.fingerprint, InputStore().hidden, *judging)
 
 
 def _reader(reader: str, experiment: Experiment, models: ModelAccess) -> Reader:
@@ -112,7 +118,7 @@ def _known(what: str, asked: Iterable[str], there_are: Iterable[str]) -> None:
 
 
 def run_experiment(instance: dg.DagsterInstance, home: Home, bound: BoundExperiment, step: Steps) -> Amount:
-    """Run every arm shard by shard, then the board; returns what the model calls made now took.
+    """Run every arm shard by shard, then the judges, then the board; returns what the model calls made now took.
 
     What is published already is reused. Arms that ask a model run one after another: their calls are
     side by side inside an arm, and limits are counted exactly.
@@ -120,16 +126,17 @@ def run_experiment(instance: dg.DagsterInstance, home: Home, bound: BoundExperim
     save_experiment(home.store.store, bound)
     instance.add_dynamic_partitions("arm", [spec.key for spec in bound.arms])
     instance.add_dynamic_partitions("experiment", [bound.key])
-    step.expect(len(bound.arms) * len(home.shards) + 1)
     of_arm, of_board = JOBS[release_track(home, bound.release_key)]
     cells = [
         Work(of_arm, {"arm": spec.key, "shard": shard}, f"{_said(spec.arm)}, {shard}")
         for spec in bound.arms
         for shard in home.shards
     ]
+    judged = [Work("judge", one.axes, f"judging {one.says}") for one in cells if bound.experiment.judges]
+    step.expect(len(cells) + len(judged) + 1)
     worth = len(bound.slice.users) >= WORTH_USERS or len(cells) >= WORTH_CELLS
     with workers(instance, home.folder, workers_for(worth and not asking_models(bound))) as crew:
-        ran = crew.run(cells, step)
+        ran = crew.run(cells, step) + crew.run(judged, step)
         crew.run([Work(of_board, {"experiment": bound.key}, "leaderboard and report")], step)
     return sum((_spent(metadata) for made in ran for metadata in made.values()), Amount())
 
@@ -143,9 +150,9 @@ def _spent(metadata: Mapping[str, Any]) -> Amount:
 
 
 def asking_models(bound: BoundExperiment) -> bool:
-    """Whether an arm of the experiment asks a model."""
+    """Whether an arm or a judge of the experiment asks a model."""
     builtin = builtin_methods()
-    return any(
+    return bool(bound.experiment.judges) or any(
         asks_model(spec.arm.reader) or (spec.arm.method in builtin and builtin[spec.arm.method].needs - {"embedder"})
         for spec in bound.arms
     )
@@ -172,6 +179,7 @@ def summary(home: Home, bound: BoundExperiment, made: Amount) -> dict[str, Any]:
         "cache_hits": max(int(costs["n_calls"].sum()) - made.calls, 0),
         "tokens": made.tokens,
         "cost": None if made.calls and costs["cost"].has_nulls() else made.cost / NANO,
+        **({"judged": judged_rows(given)} if bound.experiment.judges else {}),
         "report": str(given.results.folder / "report.html"),
         "leaderboard": str(given.results.folder / "leaderboard.csv"),
     }

@@ -8,7 +8,7 @@ was not given is reported as not checked (`info`), never passed over.
 from collections.abc import Callable
 from typing import Any
 
-from expectations.invariants import asked, boards, calls, catalogue, labels, logs, readings, trajectories
+from expectations.invariants import asked, boards, calls, catalogue, judging, labels, logs, readings, trajectories
 from expectations.invariants.chain import CHAIN
 from expectations.invariants.cohort import COHORT
 from expectations.invariants.predictions import PREDICTIONS
@@ -41,6 +41,8 @@ INVARIANTS: dict[str, Invariant] = {
     "leaderboard": boards.leaderboard,
     "differences": boards.differences,
     "positions": boards.positions,
+    "verdicts": judging.verdicts,
+    "verdict_summary": judging.verdict_summary,
     "funnel": readings.funnel,
     **CHAIN,
     **COHORT,

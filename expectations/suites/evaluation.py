@@ -1,5 +1,6 @@
 """What the tables of evaluations promise beyond what the registry says."""
 
+from expectations.suites.judging import JUDGING
 from expectations.suites.kinds import AtLeast, Between, Expectation, InSet, Length
 from pipelines.commerce.tables import FAMILIARITIES
 from pipelines.evaluation.tables import READING_STATUSES, STATUSES
@@ -91,5 +92,6 @@ EVALUATION: dict[str, tuple[Expectation, ...]] = {
         AtLeast("n_chosen", "n_hit"),
         AtLeast("n_positives", "n_hit"),
     ),
+    **JUDGING,
 }
 """By table."""

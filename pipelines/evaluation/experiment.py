@@ -22,7 +22,7 @@ Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_]*$", max_len
 ReaderName = Annotated[
     str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_]*(:[A-Za-z0-9][A-Za-z0-9._/@+:-]*)?$", max_length=120)
 ]
-"""`embedding`, `llm`, or `llm:NAME` with the model that answers."""
+"""`embedding`, `llm`, or `llm:NAME` with the model that answers; of judges likewise, `grounded` or `grounded:NAME`."""
 Value = str | int | float | bool
 BUILDER, LABEL = "builder", "label"
 """Keys of a memory's configuration that name the model which builds it, and what tables call it; no part of the
@@ -58,6 +58,12 @@ class Experiment(BaseModel):
     readers: list[ReaderName] = Field(
         default=["embedding"], min_length=1, description="task readers; `llm:NAME` names the model"
     )
+    judges: list[ReaderName] = Field(
+        default=[], description="rubrics by which a model judges readouts; `grounded:NAME` names the model"
+    )
+    judged: Annotated[int, Field(ge=1)] = Field(
+        default=20, description="size of the keyed sample of readouts that are judged, the same of every memory"
+    )
     models: dict[Role, str] = Field(default={}, description="role → model name, instead of the configured one")
     limits: Limits = Field(default=Limits(), description="limits of the model calls")
     budgets: list[Annotated[int, Field(ge=1)]] = Field(
@@ -79,7 +85,7 @@ class Experiment(BaseModel):
 
     @model_validator(mode="after")
     def _distinct(self) -> "Experiment":
-        for what in ("readers", "budgets"):
+        for what in ("readers", "judges", "budgets"):
             values = getattr(self, what)
             if len(set(values)) < len(values):
                 raise ValueError(f"{what} holds a value twice")

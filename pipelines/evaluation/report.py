@@ -7,6 +7,7 @@ import polars as pl
 
 from pipelines.evaluation import plots
 from pipelines.evaluation.groups import HIGH_ACTIVITY, LOW_ACTIVITY
+from pipelines.evaluation.judging.judged_section import judged_boards
 from pipelines.evaluation.leaderboard import BOARD
 from pipelines.evaluation.page import card_cautions, page, visible, visible_frame
 from pipelines.evaluation.tables import STATUSES
@@ -25,7 +26,8 @@ def render(tables: Mapping[str, pl.DataFrame], card: Mapping[str, Any], provenan
     """The page as text.
 
     `tables` holds the table `leaderboard` and, each optional, `differences`,
-    `positions` and `funnel`; what is absent is said to be. `card` is the release card.
+    `positions` and `funnel`; what is absent is said to be. Without rows of
+    `verdict_summary` nothing is said of judges. `card` is the release card.
     `provenance` maps headings to a value, a mapping, or a mapping of mappings
     (one row each): hashes, versions, settings of the run.
     """
@@ -48,6 +50,7 @@ def render(tables: Mapping[str, pl.DataFrame], card: Mapping[str, Any], provenan
         cautions=_cautions(board, card),
         specs=specs,
         views=views,
+        judged=judged_boards(shown["verdict_summary"]) if "verdict_summary" in shown else [],
         statuses=STATUSES,
         paper_recall=PAPER_RECALL,
         activity_limits=(LOW_ACTIVITY, HIGH_ACTIVITY),

@@ -3,6 +3,7 @@
 import polars as pl
 
 from pipelines.commerce.tables import FAMILIARITIES, POOL
+from pipelines.evaluation.judging.tables import JUDGING_TABLES
 from pipelines.tables import Column, Table
 
 ROW_KINDS = ("method", "control", "scoring side")
@@ -224,4 +225,5 @@ EVALUATION_TABLES: dict[str, Table] = {
         key=("method", "reader", "budget", "pool", "position"),
         wall="gold",
     ),
+    **JUDGING_TABLES,
 }

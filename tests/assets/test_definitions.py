@@ -26,9 +26,9 @@ AXES = {
     **dict.fromkeys(("belief_instances", "trade_instances"), RELEASE_SHARDS),
     **dict.fromkeys(("visits", "batches", "cohort", "transitions", "positives", "pools"), RELEASE_SHARDS),
     **dict.fromkeys(("taxonomy", "domains", "popularity", "funnel", "release"), RELEASES),
-    **dict.fromkeys(("readouts", "readings", "model_calls", "units"), ARM_SHARDS),
+    **dict.fromkeys(("readouts", "readings", "verdicts", "model_calls", "units"), ARM_SHARDS),
     **dict.fromkeys(("predictions", "prediction_units"), ARM_SHARDS),
-    **dict.fromkeys(("leaderboard", "report", "onchain_leaderboard", "onchain_report"), EXPERIMENTS),
+    **dict.fromkeys(("leaderboard", "verdict_summary", "report", "onchain_leaderboard", "onchain_report"), EXPERIMENTS),
 }
 
 
@@ -70,8 +70,8 @@ def test_jobs_have_the_partitions_of_their_assets_and_leave_no_asset_out() -> No
         assert {AXES[name] for name in assets} == {resolved.partitions_def}, job.name
         assert resolved.description
         selected += assets
-    # The calls of an arm are accounted alike in both tracks.
-    assert sorted(selected) == sorted([*AXES, "model_calls"])
+    # The calls of an arm are accounted alike in both tracks, and again when judges were asked.
+    assert sorted(selected) == sorted([*AXES, "model_calls", "model_calls"])
 
 
 def test_sensors_and_schedule_run_by_themselves() -> None:
@@ -89,7 +89,15 @@ def test_gold_is_handed_only_to_who_labels_or_scores() -> None:
     holders = {name for name, asset in definitions.items() if "gold" in asset.required_resource_keys}
     commerce = {"positives", "pools", "funnel", "release", "popularity"}
     onchain = {"holdings", "belief_instances", "trade_instances", "support", "histories", "onchain_release"}
-    scoring = {"units", "leaderboard", "report", "prediction_units", "onchain_leaderboard", "onchain_report"}
+    scoring = {
+        "units",
+        "leaderboard",
+        "verdict_summary",
+        "report",
+        "prediction_units",
+        "onchain_leaderboard",
+        "onchain_report",
+    }
     assert holders == {*commerce, *onchain, *scoring}
 
 

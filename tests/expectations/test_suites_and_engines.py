@@ -56,6 +56,8 @@ def healthy(table: str, height: int = 40) -> pl.DataFrame:
             values = [n.to_bytes(20, "big") for n in range(height)]
         elif table == "log_counts" and name == "outcome":
             values = ["trade"] * height
+        elif name == "calibration":
+            values = ["calibrated"] * height
         else:
             values = ["ok" if name == "status" else f"{name}{n:03}" for n in range(height)]
         columns[name] = pl.Series(name, values, dtype=dtype)
@@ -65,6 +67,8 @@ def healthy(table: str, height: int = 40) -> pl.DataFrame:
         columns["n_short"] = pl.Series("n_short", [1] * height, dtype=pl.Int32)
     if table in ("preparations", "resolutions"):
         columns["outcomes"] = columns["outcomes"] + 1
+    if table == "verdicts":
+        columns["specific"] = pl.Series("specific", [1] * height, dtype=pl.Int32)
     if table == "units":
         columns["n_batches"] = columns["n_batches"] + 1
     return pl.DataFrame(columns)

@@ -157,6 +157,7 @@ def demo(
 def _print_board(home: Any, bound: Any, made: Any, more: dict[str, Any], as_json: bool) -> None:
     from trailbench import predicting
     from trailbench.evaluating import release_track, summary
+    from trailbench.judging import print_judged
 
     onchain = release_track(home, bound.release_key) == "onchain"
     facts = {**(predicting.summary(bound, made) if onchain else summary(home, bound, made)), **more}
@@ -167,8 +168,9 @@ def _print_board(home: Any, bound: Any, made: Any, more: dict[str, Any], as_json
         predicting.print_boards(bound)
     else:
         _print_pools(home, bound)
+    print_judged(facts.get("judged", []))
     paths = ("report", "leaderboard", "home")
-    told = [(name, _said(facts[name])) for name in facts if name not in (*paths, "rows")]
+    told = [(name, _said(facts[name])) for name in facts if name not in (*paths, "rows", "judged")]
     print_table("Evaluation", ["what", "value"], told)
     for name in paths:
         if name in facts:

@@ -7,53 +7,9 @@ from pipelines.evaluation import intervals
 from pipelines.evaluation.judging.calibration import Calibration, Corrected, Share, correct
 from pipelines.evaluation.judging.core_detail import CORE, item_scores, part_scores
 from pipelines.evaluation.judging.rubric import only_judge
-from pipelines.tables import Column
+from pipelines.evaluation.judging.tables import SUMMARY
 
 DECIMALS = 9
-_SCORES = {
-    "part_score": "mean over parts (micro; State Completion as published)",
-    "part_strict_score": "the same, detail counting only where the core is right",
-    "item_score": "mean over items (micro; Personalized Service as published)",
-    "item_strict_score": "the same, detail counting only where the core is right",
-    "user_item_score": "mean over users of their items' mean (macro)",
-}
-
-
-def _share(meaning: str) -> Column:
-    return Column(pl.Float64, meaning, "share", nullable=True)
-
-
-SUMMARY: dict[str, Column] = {
-    "judge": Column(pl.String, "fingerprint of the judge"),
-    "n_users": Column(pl.Int64, "users judged"),
-    "n_items": Column(pl.Int64, "items judged"),
-    "n_parts": Column(pl.Int64, "parts judged, errors included: the denominator of every part score"),
-    "n_errors": Column(pl.Int64, "parts without a verdict that can be read; they count 0 and are never left out"),
-    "coverage": _share("parts with a verdict / parts"),
-    **{
-        name: column
-        for score, meaning in _SCORES.items()
-        for name, column in (
-            (score, _share(meaning)),
-            (f"{score}_low", _share("lower end of its 95 % user-cluster interval; null with one user")),
-            (f"{score}_high", _share("upper end of it")),
-            (f"{score}_bound", _share("the score were every part without a verdict right")),
-        )
-    },
-    "core": _share("parts whose core is judged right / parts"),
-    "core_low": _share("lower end of its 95 % interval; null with one user"),
-    "core_high": _share("upper end of it"),
-    "calibration": Column(pl.String, "calibrated | refused | uncalibrated"),
-    "calibration_reason": Column(pl.String, "why not calibrated; else empty"),
-    "n_labelled": Column(pl.Int64, "parts that people labelled"),
-    "tpr": _share("judged right / right by people"),
-    "tnr": _share("judged wrong / wrong by people"),
-    "kappa": Column(pl.Float64, "Cohen's kappa of judge and people", nullable=True),
-    "corrected_core": _share("core by Rogan and Gladen; null unless calibrated"),
-    "corrected_core_low": _share("lower end of Lang and Reiczigel's 95 % interval"),
-    "corrected_core_high": _share("upper end of it"),
-}
-"""Columns of `summary`."""
 
 
 def summary(verdicts: pl.DataFrame, calibration: Calibration | None = None, seed: int = 0) -> pl.DataFrame:

@@ -1,0 +1,164 @@
+"""Judging: readouts → verdicts on their lines → what they come to, held against people's labels."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import dagster as dg
+import polars as pl
+
+from assets.arms import GivenArm
+from assets.asking import asking, spent_metadata
+from assets.board_inputs import GivenExperiment
+from assets.commerce import batches, taxonomy, transitions, visits
+from assets.evaluation import GROUP, readouts
+from assets.experiment_costs import engine_of
+from assets.inputs import whole
+from assets.judges import (
+    EVIDENCE,
+    evidence_budget,
+    judge_model,
+    judged_of,
+    known_judges,
+    parts_of,
+    rubric_judge,
+    stated,
+)
+from assets.metadata import table_value
+from assets.partitions import ARM_SHARDS, EXPERIMENTS, any_of, axes_of
+from assets.publishing import Made, Result, publish
+from assets.steps import OWNERS
+from expectations import checks
+from pipelines.evaluation.comparable import agreed
+from pipelines.evaluation.judging.grounded import GROUNDED, verdict_rows
+from pipelines.evaluation.judging.verdict_summary import Judged
+from pipelines.evaluation.judging.verdict_summary import verdict_summary as make_summary
+from pipelines.hashing import frame_hash
+from pipelines.schema import TABLES
+from resources.code import code_version
+from resources.dag import GoldStore, InputStore, Models
+from resources.experiment_spec import ArmSpec
+from resources.labels import read_labels
+from resources.models.budget import Amount
+
+CODE = ("pipelines.evaluation.judging.grounded", "pipelines.evaluation.judging.rubric")
+SHOWN = ("method", "budget", "model", "n_parts", "n_errors", "core", "core_low", "core_high", "calibration")
+
+
+@dg.asset(
+    partitions_def=ARM_SHARDS,
+    deps=[readouts, *(any_of(asset) for asset in (visits, batches, transitions, taxonomy))],
+    check_specs=checks.specs("verdicts", ARM_SHARDS),
+    code_version=code_version(*CODE),
+    pool="judge",
+    group_name=GROUP,
+    kinds={"polars", "parquet"},
+    owners=["team:trailbench"],
+)
+def verdicts(context: dg.AssetExecutionContext, store: InputStore, models: Models) -> Iterator[Result]:
+    """Whether users' own visits support what an arm's memory says of them. Arms that share readouts share these."""
+    given = GivenArm(store, {"store": store.catalog}, axes_of(context))
+    spent: list[Amount] = []
+    known = known_judges(given, models)
+    told = {one.fingerprint: stated(name, one, given, models) for name, one in known.items()}
+    yield from publish(
+        context,
+        {"store": store.catalog},
+        ["verdicts"],
+        inputs={
+            **{name: given.content(name) for name in ("readouts", *EVIDENCE)},
+            "judges": sorted(told),
+            "evidence": evidence_budget(models),
+            "judged": judged_of(given),
+        },
+        code=CODE,
+        settings=given.settings,
+        make=lambda: _judge(given, models, told, spent),
+        show=lambda _: spent_metadata(spent),
+    )
+
+
+def _judge(given: GivenArm, models: Models, told: Mapping[str, Any], spent: list[Amount]) -> Made:
+    """Every judge of the arm on every line."""
+    judged = judged_of(given) if told else []
+    found = [TABLES["verdicts"].empty()]
+    parts = parts_of(given, models) if judged else pl.DataFrame()
+    for name in given.spec.judges if parts.height else ():
+        with ExitStack() as stack:
+            stack.enter_context(asking())
+            engine = stack.enter_context(engine_of(given, models, {"judge": judge_model(name, given.spec.models)}))
+            judge = rubric_judge(name, engine.model("judge", given.scope("judge")), models.access)
+            found.append(verdict_rows(judge.verdicts(parts), parts))
+            spent.append(engine.spent)
+    asked = pl.DataFrame(judged, schema={"user_id": pl.String, "transition_index": pl.Int32}, orient="row")
+    rows = pl.concat(found).sort(TABLES["verdicts"].sort_by)
+    read = given["readouts"].join(asked, on=asked.columns, how="semi")
+    return Made({"verdicts": rows}, extra={"judges": dict(told)}, companions={"readouts": read})
+
+
+@dataclass(frozen=True)
+class GivenVerdicts(GivenExperiment):
+    """The verdicts behind an experiment."""
+
+    def judged(self) -> list[Judged]:
+        """Every arm under each of its judges; none when the experiment names no judge."""
+        return [one for spec in self.bound.arms if spec.judges for one in self._judged(spec)]
+
+    def _judged(self, spec: ArmSpec) -> Iterator[Judged]:
+        found = self._of_arm("verdicts", spec)
+        rows = self.store.catalog.scan_published(found).collect()
+        shards = zip(self.store.shards, found, strict=True)
+        told: dict[str, Any] = agreed(spec.arm.key, {shard: one.extra["judges"] for shard, one in shards})
+        for judge, facts in sorted(told.items()):
+            own = {name: facts[name] for name in ("rubric", "model", "weak", "evidence_tokens")}
+            arm = (spec.arm.label, spec.arm.reader, spec.arm.budget)
+            mine = rows.filter(pl.col("judge") == judge)
+            yield Judged(*arm, **own, judge=judge, n_readouts=len(spec.judged), verdicts=mine)
+
+    def contents_judged(self) -> list[list[Any]]:
+        """What of every arm decides the summary: names, judges, and the logical hash of its verdicts."""
+        return [
+            [
+                *(spec.arm.label, spec.arm.reader, spec.arm.budget, len(spec.judged)),
+                *(found[0].extra["judges"], whole("verdicts", found)),
+            ]
+            for spec, found in ((spec, self._of_arm("verdicts", spec)) for spec in self.bound.arms if spec.judges)
+        ]
+
+
+@dg.asset(
+    partitions_def=EXPERIMENTS,
+    deps=[any_of(verdicts)],
+    check_specs=checks.specs("verdict_summary", EXPERIMENTS),
+    code_version=code_version("pipelines.evaluation.judging.verdict_summary"),
+    group_name=GROUP,
+    kinds={"polars", "parquet"},
+    owners=["team:trailbench"],
+)
+def verdict_summary(context: dg.AssetExecutionContext, store: InputStore, gold: GoldStore) -> Iterator[Result]:
+    """What the verdicts on every memory come to: share supported, errors, the share corrected by people's labels."""
+    given = GivenVerdicts(store, gold, context.partition_key)
+    labels = read_labels(gold.catalog.store, GROUNDED.name)
+
+    def make() -> Made:
+        judged = given.judged()
+        rows = [
+            one.verdicts.with_columns(method=pl.lit(one.method), reader=pl.lit(one.reader), budget=pl.lit(one.budget))
+            for one in judged
+        ]
+        companions = {"verdicts": pl.concat(rows)} if rows else {}
+        return Made({"verdict_summary": make_summary(judged, labels, given.seed)}, companions=companions)
+
+    yield from publish(
+        context,
+        {"gold": gold.catalog},
+        ["verdict_summary"],
+        inputs={"arms": given.contents_judged(), "labels": frame_hash(labels), "seed": given.seed},
+        code=("pipelines.evaluation.judging.verdict_summary",),
+        make=make,
+        show=lambda tables: {"verdicts": table_value(tables["verdict_summary"].select(SHOWN).collect())},
+    )
+
+
+OWNERS["verdict_summary"] = verdict_summary
