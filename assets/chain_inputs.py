@@ -13,22 +13,31 @@ from pipelines.onchain.rederiving import followed_ledger
 from pipelines.onchain.step_tables import PUBLISHED
 
 
-def merged(given: Given, table: str) -> tuple[pl.DataFrame, dict[str, int]]:
+def merged(given: Given, table: str, only: pl.Expr | bool = True) -> tuple[pl.DataFrame, dict[str, int]]:
     """Rows of a table of drops as one chain up to the last block, and how many left: retracted, duplicates, after.
 
-    In a step over shards, those of its wallets.
+    In a step over shards, those of its wallets; `only` narrows them further.
     """
-    frames = [rows.collect() for rows in given.by_drop(table)]
+    frames = [rows.filter(only).collect() for rows in given.by_drop(table)]
     rows, counts = merge(frames, given["retractions"], table)
     kept = up_to(rows, given.settings)
     return kept, {**counts, "after the last block": rows.height - kept.height}
 
 
-def chain_of(given: Given) -> dict[str, pl.DataFrame]:
-    """Tables of the chain by the names of the domain: of a shard, its wallets' trades and all that may move tokens."""
-    logs = {name: merged(given, name)[0] for name in ("preparations", "resolutions", "questions", "fees", "fpmm_pools")}
-    changes = merged(given, "decoded_changes")[0].select(PUBLISHED["position_changes"].schema.names())
-    return {**logs, "position_changes": changes, "trades": given["trades"], "tokens": given["tokens"]}
+def chain_of(given: Given, wallets: pl.Series | None = None) -> dict[str, pl.DataFrame]:
+    """Tables of the chain by the names of the domain: the step's trades and all that may move its wallets' tokens.
+
+    `wallets` narrows both to theirs.
+    """
+    mine, either = pl.lit(True), pl.lit(True)
+    if wallets is not None:
+        mine = pl.col("wallet").is_in(wallets.implode())
+        either = mine | pl.col("counterparty").is_in(wallets.implode()).fill_null(False)
+    logs = {name: merged(given, name)[0] for name in ("preparations", "resolutions", "questions", "fpmm_pools")}
+    changes = merged(given, "decoded_changes", either)[0].select(PUBLISHED["position_changes"].schema.names())
+    trades = given.lazy("trades").filter(mine).collect()
+    fees = merged(given, "fees", mine)[0]
+    return {**logs, "fees": fees, "position_changes": changes, "trades": trades, "tokens": given["tokens"]}
 
 
 def followed_ledger_of(given: Given, chain: dict[str, pl.DataFrame]) -> pl.DataFrame:

@@ -20,7 +20,7 @@ from pipelines.onchain.decoding import DROP_TABLES, decode_logs, decode_markets
 from pipelines.onchain.histories import histories as make_histories
 from pipelines.onchain.known_markets import all_markets, conditions_of_chain, known_tokens
 from pipelines.onchain.markets import markets as make_markets
-from pipelines.onchain.merging import DECODED_AS
+from pipelines.onchain.merging import DECODED_AS, placed
 from pipelines.onchain.merging import retractions as make_retractions
 from pipelines.onchain.positions import follow, positions
 from pipelines.onchain.redemptions import reconcile
@@ -28,7 +28,6 @@ from pipelines.onchain.rederiving import support_trades
 from pipelines.onchain.settings import OnchainSettings
 from pipelines.onchain.step_tables import PUBLISHED
 from pipelines.onchain.trade_instances import trade_instances as make_trade_instances
-from pipelines.onchain.trades import attach_markets
 from pipelines.onchain.wallets import add_funnels, draw
 from pipelines.onchain.wallets import cohort_trades as make_cohort_trades
 from pipelines.schema import conform
@@ -115,19 +114,18 @@ def markets(given: Given) -> Made:
     tables=("trades", "position_changes"),
     reads=("decoded_trades", "decoded_changes", "tokens", "retractions"),
     thresholds=("last_block",),
-    code=_modules("merging", "trades", "candidates"),
+    code=_modules("merging", "candidates"),
 )
 def trades(given: Given) -> Made:
     """Fills of a shard's wallets over all drops, every log once, up to the last block, with market and outcome."""
     rows, counts = merged(given, "decoded_trades")
-    unplaced = rows.drop("bucket").with_columns(condition_id=pl.lit(None, pl.Binary), outcome=pl.lit(None, pl.Int16))
-    placed = attach_markets(unplaced.select(PUBLISHED["trades"].schema.names()), given["tokens"])
+    table = placed(rows, given["tokens"])
     changes = merged(given, "decoded_changes")[0]
     mine = bucket_column(changes["wallet"]).is_in(given.buckets or [])
-    unknown = placed["condition_id"].null_count()
-    extra = {"counts": {**counts, "trades": placed.height, "trades of unknown tokens": unknown}}
+    unknown = table["condition_id"].null_count()
+    extra = {"counts": {**counts, "trades": table.height, "trades of unknown tokens": unknown}}
     frames = {
-        "trades": placed,
+        "trades": table,
         "position_changes": changes.filter(mine).select(PUBLISHED["position_changes"].schema.names()),
     }
     return Made(frames, extra=extra, companions={"tokens": given["tokens"]})

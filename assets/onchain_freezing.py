@@ -28,7 +28,7 @@ COUNTED = ("cohort_funnel", "wallets", "cohort_trades", "belief_instances", "tra
 def _card(given: Given, name: str) -> dict[str, Any]:
     logs = given["log_counts"].group_by("outcome", "event").agg(pl.col("rows").sum()).sort("outcome", "event")
     unknown = sum(one.extra["counts"]["trades of unknown tokens"] for one in given.published("trades"))
-    odd = {"trades of tokens whose market is unknown, left out": unknown, **_prices(given["trades"])}
+    odd = {"trades of tokens whose market is unknown, left out": unknown, **_prices(given)}
     return make_card(
         name=name,
         settings=given.settings,
@@ -40,11 +40,11 @@ def _card(given: Given, name: str) -> dict[str, Any]:
     )
 
 
-def _prices(trades: pl.DataFrame) -> dict[str, int]:
-    counted = priced(trades)[1]
+def _prices(given: Given) -> dict[str, int]:
+    counted = [priced(part["trades"])[1] for part in given.by_shard()]
     return {
-        "prices above 1 by a taker's surplus": counted["surplus"],
-        "prices outside (0, 1] of fills below a hundredth of a share": counted["dust"],
+        "prices above 1 by a taker's surplus": sum(one["surplus"] for one in counted),
+        "prices outside (0, 1] of fills below a hundredth of a share": sum(one["dust"] for one in counted),
     }
 
 

@@ -74,6 +74,10 @@ class Given:
         catalog = self.catalogs[TABLES[table].wall]
         return [self._of_shard(catalog.scan_published([one]), table) for one in self.published(table)]
 
+    def by_shard(self) -> list["Given"]:
+        """The same release, shard by shard."""
+        return [Given(self.store, self.catalogs, {**self.axes, "shard": shard}) for shard in self.store.shards]
+
     def _of_shard(self, rows: pl.LazyFrame, table: str) -> pl.LazyFrame:
         buckets = [name for name in BUCKETS if name in TABLES[table].columns]
         if self.buckets is None or not buckets:

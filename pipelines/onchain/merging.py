@@ -12,6 +12,7 @@ import polars as pl
 
 from pipelines.onchain.drop import DECODED
 from pipelines.onchain.step_tables import PUBLISHED, STEP_TABLES
+from pipelines.onchain.trades import attach_markets
 
 PLACE = ["block_number", "log_index"]
 KNOWN = ["block_hash", "tx_hash", "tx_index", "time"]
@@ -51,6 +52,12 @@ def merge(drops: Sequence[pl.DataFrame], retracted: pl.DataFrame, table: str) ->
     once = left.sort(*spec.sort_by, *known, nulls_last=True).unique(spec.key, keep="first", maintain_order=True)
     counts = {"retracted": rows.height - left.height, "duplicates": left.height - once.height}
     return once.sort(spec.sort_by), counts
+
+
+def placed(rows: pl.DataFrame, tokens: pl.DataFrame) -> pl.DataFrame:
+    """Table `trades` of rows of `decoded_trades`: with the market and outcome of every known token."""
+    unplaced = rows.with_columns(condition_id=pl.lit(None, pl.Binary), outcome=pl.lit(None, pl.Int16))
+    return attach_markets(unplaced.select(PUBLISHED["trades"].schema.names()), tokens)
 
 
 def _places(drop: Mapping[str, pl.DataFrame]) -> pl.DataFrame:

@@ -54,8 +54,30 @@ def derive(chain: Tables, settings: OnchainSettings, shards: int) -> dict[str, p
 
 def rederive(chain: Tables, frozen: Tables, settings: OnchainSettings, shards: int = 3) -> pl.DataFrame:
     """Rows of `VIOLATIONS`, one a table of `DERIVED` whose rows differ from those frozen; empty when all are equal."""
+    return differing(derive(chain, settings, shards), frozen)
+
+
+def rederive_labels(chain: Tables, frozen: Tables, settings: OnchainSettings) -> pl.DataFrame:
+    """As `rederive`, for some drawn wallets: both hold their rows, `frozen` also `wallets`, `support_trades` whole.
+
+    What they are asked comes out of their own logs and the draw; the draw itself needs all wallets.
+    """
+    mixed = {name: _shuffled(rows) for name, rows in chain.items()}
+    nobody = PUBLISHED["appearances"].empty()
+    _, left, _ = candidates(mixed["trades"], nobody, mixed["fpmm_pools"], settings)
+    own = cohort_trades(mixed["trades"], frozen["wallets"], left, settings)
+    traded = mixed["trades"]["wallet"].unique().implode()
+    moved = followed_ledger(mixed, settings).filter(pl.col("wallet").is_in(traded))
+    made = _labelled(own, moved, frozen["wallets"], mixed, settings)
+    args = (made["trade_instances"].filter(_EVALUATED), made["belief_instances"].filter(_EVALUATED))
+    made["histories"] = histories(made["cohort_trades"], *args, frozen["support_trades"], settings)
+    return differing(made, frozen)
+
+
+def differing(made: Tables, frozen: Tables) -> pl.DataFrame:
+    """Rows of `VIOLATIONS`, one a table whose rows are not those frozen."""
     found = []
-    for name, rows in derive(chain, settings, shards).items():
+    for name, rows in made.items():
         table = PUBLISHED[name]
         again, before = (one.select(table.schema.names()).sort(table.sort_by) for one in (rows, frozen[name]))
         if not again.equals(before):

@@ -36,13 +36,14 @@ def conserved(log_counts: pl.DataFrame, decoded: Mapping[str, int], trades: Mapp
     return _listed("conserved", found)
 
 
-def one_row_a_fill(trades: pl.DataFrame, matches: pl.DataFrame) -> pl.DataFrame:
-    """One trade a fill, for its maker topic; a match gives its taker order's own fill and no other taker row.
+def one_row_a_place(places: pl.DataFrame) -> pl.DataFrame:
+    """One trade a fill, for its maker topic: no place of the chain has two (wallet, block_number, log_index of all)."""
+    twice = places.filter(pl.struct("block_number", "log_index").is_duplicated())
+    return _rows("two trades at one place", twice, _AT)
 
-    A taker row has the wallet, token and direction that its match states; none stands twice at one place.
-    """
-    key = ["block_number", "log_index"]
-    twice = trades.filter(pl.struct(key).is_duplicated())
+
+def as_matched(trades: pl.DataFrame, matches: pl.DataFrame) -> pl.DataFrame:
+    """A taker row has the wallet, token and direction that its match states."""
     stated = matches.select(
         "order_hash",
         "block_number",
@@ -52,9 +53,7 @@ def one_row_a_fill(trades: pl.DataFrame, matches: pl.DataFrame) -> pl.DataFrame:
     other = own.filter(
         pl.any_horizontal(pl.col(name) != pl.col(f"{name}_stated") for name in ("wallet", "token_id", "direction"))
     )
-    return pl.concat([
-        _rows("two trades at one place", twice, _AT), _rows("a taker row that its match does not state", other, _AT)
-    ])  # fmt: skip
+    return _rows("a taker row that its match does not state", other, _AT)
 
 
 def rising(cohort_trades: pl.DataFrame) -> pl.DataFrame:

@@ -14,7 +14,7 @@ from pipelines.onchain.gamma import read_markets
 from pipelines.onchain.generator import Plan, generate
 from pipelines.onchain.known_markets import all_markets, conditions_of_chain, known_tokens
 from pipelines.onchain.markets import markets as described
-from pipelines.onchain.rederiving import derive, rederive
+from pipelines.onchain.rederiving import derive, rederive, rederive_labels
 from pipelines.onchain.release import refusals, statistics
 from pipelines.onchain.settings import OnchainSettings
 from pipelines.onchain.tables import ONCHAIN_TABLES
@@ -55,7 +55,8 @@ def release(chain: Tables) -> Tables:
 def judged(tables: Tables) -> dict[str, int]:
     split = (SETTINGS.trade_split_percent, SETTINGS.trade_split_rule)
     found = {
-        "fills": rules.one_row_a_fill(tables["trades"], tables["matches"]),
+        "fills": rules.as_matched(tables["trades"], tables["matches"]),
+        "places": rules.one_row_a_place(tables["trades"]),
         "order": rules.rising(tables["cohort_trades"]),
         "prices": rules.priced(tables["trades"])[0],
         "ids": rules.ids_again(*(tables[name] for name in ("preparations", "resolutions", "markets", "tokens"))),
@@ -86,9 +87,27 @@ def test_it_is_the_same_in_any_number_of_shards(shards: int, chain: Tables, rele
     assert rederive(chain, release, SETTINGS, shards).is_empty()
 
 
+def test_labels_of_some_wallets_come_out_of_their_own_logs(chain: Tables, release: Tables) -> None:
+    drawn = release["wallets"].filter(pl.col("rank") < 4)["wallet"].implode()
+    mine = pl.col("wallet").is_in(drawn)
+    either = mine | pl.col("counterparty").is_in(drawn).fill_null(False)
+    some = {
+        name: rows.filter(either if name == "position_changes" else mine)
+        if name in ("trades", "position_changes", "fees")
+        else rows
+        for name, rows in chain.items()
+    }
+    labels = ("cohort_trades", "holdings", "redemptions", "belief_instances", "trade_instances", "histories")
+    frozen = {**release, **{name: release[name].filter(mine) for name in labels}}
+    assert rederive_labels(some, frozen, SETTINGS).is_empty()
+    wrong = {**frozen, "holdings": first(frozen["holdings"], full=pl.col("full") + 1)}
+    assert rederive_labels(some, wrong, SETTINGS).height == 1
+
+
 TAKER = pl.col("role").cast(pl.String) == "taker"
 BREAKS: dict[str, tuple[str, Callable[[pl.DataFrame], pl.DataFrame]]] = {
     "fills": ("trades", lambda rows: first(rows, TAKER, token_id=pl.lit(b"\x07" * 32))),
+    "places": ("trades", lambda rows: pl.concat([rows, rows.head(1)])),
     "order": ("cohort_trades", lambda rows: first(rows, block_number=pl.lit(90_000_000))),
     "prices": ("trades", lambda rows: first(rows, ~TAKER & (pl.col("amount") > 10_000), price=pl.lit(1.5))),
     "ids": ("preparations", lambda rows: first(rows, question_id=pl.lit(b"\x07" * 32))),
