@@ -21,8 +21,9 @@ FORMS = ("binary", "hex", "json")
 LOGS_PER_FILE = 1_000_000
 OPERATIONS_PER_LOG = 0.9
 """An operation emits about two logs until markets resolve, then fewer; what is left over is not made."""
-LOGS_PER_WALLET = 2_500
-MARKETS = 400
+LOGS_PER_WALLET = 12_500
+MARKETS = 800
+"""About nine trades of a wallet in a market; the paper has ten."""
 _VERSION = 1
 _RENAMED = {"tx_hash": "transaction_hash", "tx_index": "transaction_index"}
 _RPC = {
