@@ -2,7 +2,7 @@
 
 import typer
 
-from trailbench.commands import checking, data, evaluation, judging, serving
+from trailbench.commands import chain, checking, data, evaluation, judging, serving
 
 app = typer.Typer(
     name="trailbench",
@@ -11,7 +11,14 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Benchmarks of user memory from real behaviour: raw logs in, a frozen leak-proof benchmark out.",
 )
-for command in (*data.COMMANDS, *evaluation.COMMANDS, *judging.COMMANDS, *checking.COMMANDS, *serving.COMMANDS):
+for command in (
+    *data.COMMANDS,
+    *chain.COMMANDS,
+    *evaluation.COMMANDS,
+    *judging.COMMANDS,
+    *checking.COMMANDS,
+    *serving.COMMANDS,
+):
     app.command()(command)
 
 if __name__ == "__main__":
