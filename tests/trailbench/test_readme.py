@@ -7,6 +7,7 @@ import yaml
 
 from pipelines.commerce.mapping import load_mapping
 from pipelines.evaluation.experiment import parse
+from pipelines.memory.registry import builtin_methods
 from trailbench import check_method
 
 README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
@@ -35,6 +36,12 @@ def test_the_mapping_is_accepted(tmp_path: Path) -> None:
 def test_the_experiment_is_accepted() -> None:
     experiment = parse(block("# mine.yaml"), "mine.yaml")
     assert list(experiment.budgets) == [300, 600] and list(experiment.readers) == ["embedding", "lexical"]
+
+
+def test_the_judged_experiment_is_accepted() -> None:
+    experiment = parse(block("# judged.yaml"), "judged.yaml")
+    assert (experiment.judges, experiment.judged) == (["grounded"], 20)
+    assert set(experiment.methods) <= set(builtin_methods())
 
 
 def test_the_method_keeps_the_rules_of_the_contract() -> None:
