@@ -8,6 +8,9 @@ import yaml
 from pipelines.commerce.mapping import load_mapping
 from pipelines.evaluation.experiment import parse
 from pipelines.memory.registry import builtin_methods
+from pipelines.onchain.contenders import BASELINES
+from pipelines.onchain.experiment import arms
+from pipelines.onchain.histories import INTERFACES
 from trailbench import check_method
 
 README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
@@ -42,6 +45,12 @@ def test_the_judged_experiment_is_accepted() -> None:
     experiment = parse(block("# judged.yaml"), "judged.yaml")
     assert (experiment.judges, experiment.judged) == (["grounded"], 20)
     assert set(experiment.methods) <= set(builtin_methods())
+
+
+def test_the_onchain_experiment_is_accepted() -> None:
+    experiment = parse(block("# polygon.yaml"), "polygon.yaml")
+    cells = arms(experiment, "release", {"llm": "fingerprint"})
+    assert [arm.label for arm in cells] == [*BASELINES, *INTERFACES]
 
 
 def test_the_method_keeps_the_rules_of_the_contract() -> None:
