@@ -26,7 +26,7 @@ INTERFACES_ASKED = Experiment(
     name="interfaces", methods={name: [{}] for name in INTERFACES}, readers=[LLM], readings=20
 )
 """Every interface on a small sample of targets, which an embedded model can answer in minutes."""
-COMMERCE_ONLY = ("budgets", "batches")
+COMMERCE_ONLY = ("budgets", "batches", "judges", "judged")
 
 
 class _Plain(BaseModel):

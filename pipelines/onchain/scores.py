@@ -16,7 +16,6 @@ Layer = Literal["belief", "trade"]
 LAYERS: tuple[Layer, ...] = ("belief", "trade")
 EVALUATOR_VERSION = "1"
 """Enters every comparison; raised when a number could come out differently."""
-UNIT = ["layer", "wallet", "event"]
 _TARGET = ["wallet", "event"]
 
 

@@ -56,6 +56,7 @@ def test_an_arm_is_known_by_all_that_its_answers_depend_on() -> None:
         ({"readers": ["rule"]}, r"no reader answers method direct: list `llm`"),
         ({"budgets": [300]}, r"budgets belongs to commerce releases"),
         ({"batches": 2}, r"batches belongs to commerce releases"),
+        ({"judges": ["grounded"]}, r"judges belongs to commerce releases"),
         ({"methods": {"none": [{"scope": "market"}]}}, r"method none does not take its configuration: scope"),
         ({"methods": {"direct": [{"scope": "here"}]}}, r"method direct does not take its configuration: scope"),
     ],
