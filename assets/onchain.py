@@ -16,9 +16,10 @@ from pipelines.hashing import bucket_column
 from pipelines.onchain.beliefs import belief_instances as make_belief_instances
 from pipelines.onchain.beliefs import label_counts
 from pipelines.onchain.candidates import candidates as make_candidates
+from pipelines.onchain.candidates import up_to
 from pipelines.onchain.decoding import DROP_TABLES, decode_logs, decode_markets
 from pipelines.onchain.histories import histories as make_histories
-from pipelines.onchain.known_markets import all_markets, conditions_of_chain, known_tokens
+from pipelines.onchain.known_markets import all_markets, conditions_of_chain, conditions_of_changes, known_tokens
 from pipelines.onchain.markets import markets as make_markets
 from pipelines.onchain.merging import DECODED_AS, placed
 from pipelines.onchain.merging import retractions as make_retractions
@@ -95,14 +96,15 @@ def retractions(given: Given) -> Made:
 @onchain_step(
     RELEASES,
     tables=("markets", "tokens"),
-    reads=("preparations", "resolutions", "token_registrations", "market_readings", "retractions"),
+    reads=("preparations", "resolutions", "token_registrations", "decoded_changes", "market_readings", "retractions"),
     thresholds=("last_block",),
     code=_modules("known_markets", "markets", "merging", "candidates"),
 )
 def markets(given: Given) -> Made:
     """What is known of every market beforehand, and which token is which outcome; ids are derived and compared."""
-    named = (merged(given, name)[0] for name in ("preparations", "resolutions", "token_registrations"))
-    conditions = conditions_of_chain(*named)
+    told = [merged(given, name)[0] for name in ("preparations", "resolutions", "token_registrations")]
+    named = conditions_of_changes(up_to(given.lazy("decoded_changes"), given.settings))
+    conditions = conditions_of_chain(told[0], told[1], told[2], named)
     described = make_markets(given["market_readings"].drop("file", "row"))
     table = all_markets(described, conditions)
     tokens = known_tokens(table, conditions)

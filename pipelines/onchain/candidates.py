@@ -1,11 +1,15 @@
 """`candidates`: the wallets of a shard with their features, and what the filters leave of their sequences."""
 
+from typing import TypeVar
+
 import polars as pl
 
 from pipelines.onchain.positions import follow
 from pipelines.onchain.settings import OnchainSettings
 from pipelines.onchain.step_tables import STEP_TABLES
 from pipelines.onchain.wallets import assess, log_features
+
+Rows = TypeVar("Rows", pl.DataFrame, pl.LazyFrame)
 
 
 def candidates(
@@ -27,6 +31,6 @@ def candidates(
     return wallets, left, counts
 
 
-def up_to(rows: pl.DataFrame, settings: OnchainSettings) -> pl.DataFrame:
+def up_to(rows: Rows, settings: OnchainSettings) -> Rows:
     """Rows up to the last block, the border included."""
     return rows.filter(pl.col("block_number") <= settings.last_block)

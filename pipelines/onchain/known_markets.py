@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from pipelines.onchain.contracts import WRAPPED_COLLATERAL
 from pipelines.onchain.ids import conditions_of, derive_tokens, token_id
 from pipelines.onchain.tables import EXCHANGES, ONCHAIN_TABLES
 
@@ -10,16 +11,43 @@ _BINARY = 2
 """Outcomes of a condition whose tokens an exchange registered in a pair."""
 
 
+def conditions_of_changes(changes: pl.LazyFrame) -> pl.DataFrame:
+    """Conditions that splits, merges and redemptions name (condition_id, outcomes, neg_risk), each once.
+
+    `changes` has the columns of `position_changes`; the collateral says which kind of market it is, the highest
+    outcome that is listed how many there are at least, two being the fewest.
+    """
+    top = pl.col("parent_collection").is_null() | (pl.col("parent_collection") == bytes(32))
+    wrapped = (pl.col("venue").cast(pl.String) == "neg_risk_adapter") | (
+        pl.col("collateral_token") == pl.lit(WRAPPED_COLLATERAL)
+    ).fill_null(False)
+    listed = (pl.col("outcome").max().fill_null(0) + 1).cast(pl.Int16)
+    return (
+        changes.filter(pl.col("condition_id").is_not_null() & top)
+        .group_by("condition_id")
+        .agg(pl.max_horizontal(listed, pl.lit(_BINARY, pl.Int16)).alias("outcomes"), wrapped.any().alias("neg_risk"))
+        .collect(engine="streaming")
+    )
+
+
 def conditions_of_chain(
-    preparations: pl.DataFrame, resolutions: pl.DataFrame, registrations: pl.DataFrame
+    preparations: pl.DataFrame,
+    resolutions: pl.DataFrame,
+    registrations: pl.DataFrame,
+    named: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
-    """Conditions that a contract named (condition_id, outcomes, neg_risk), each once, sorted."""
+    """Conditions that a contract named (condition_id, outcomes, neg_risk), each once, sorted.
+
+    `named` are those of `conditions_of_changes`; what describes a condition itself stands before them.
+    """
     registered = registrations.select(
         "condition_id",
         pl.lit(_BINARY, pl.Int16).alias("outcomes"),
         pl.col("exchange").cast(pl.String).is_in(_NEG_RISK_EXCHANGES).alias("neg_risk"),
     )
     every = pl.concat([conditions_of(preparations), conditions_of(resolutions), registered])
+    if named is not None:
+        every = pl.concat([every, named.join(every, on="condition_id", how="anti").select(every.columns)])
     return every.sort("condition_id", "outcomes", "neg_risk").unique("condition_id", keep="first", maintain_order=True)
 
 
