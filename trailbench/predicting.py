@@ -12,7 +12,7 @@ from pipelines.hashing import digest_json
 from pipelines.models import Role
 from pipelines.onchain.baselines import RULE
 from pipelines.onchain.experiment import arms, readers_of, slice_of
-from pipelines.onchain.prediction_report import TITLES, in_shares
+from pipelines.onchain.prediction_report import in_shares
 from pipelines.onchain.scores import LAYERS
 from pipelines.onchain.wording import prompt_hash, request
 from resources.dag import GoldStore, InputStore, Models
@@ -27,6 +27,10 @@ from trailbench.exporting import ExportError
 
 REPLY_TOKENS = 24
 """Of an answer in the form asked for, about."""
+LEGEND = """
+belief: accuracy of the final side, error of the confidence; trade: accuracy of the direction, error of the amount in
+shares; over all targets, those without a usable answer included, with 95 % intervals over wallets
+"""
 HEADINGS = {"accuracy": "accuracy", "mae": "mean error", "medae": "median error"}
 
 
@@ -122,8 +126,7 @@ def print_boards(bound: BoundExperiment) -> None:
         print_table(title, ["method", *(HEADINGS[metric] for metric in metrics), "coverage", "flags"], shown)
         for number, note in enumerate(notes, start=1):
             out.print(plain(f"  [{number}] {note}"))
-    said = ", ".join(dict.fromkeys(title for title in TITLES.values()))
-    out.print(f"\nover all targets, with 95 % intervals over wallets: {said}\n", soft_wrap=True)
+    out.print(LEGEND, soft_wrap=True)
 
 
 def _cell(row: Mapping[str, Any]) -> str:

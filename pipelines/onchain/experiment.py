@@ -81,7 +81,7 @@ def arms(experiment: Experiment, release: str, readers: Mapping[str, str]) -> li
 
 
 def slice_of(histories: pl.LazyFrame, experiment: Experiment) -> Slice:
-    """The targets that an experiment asks about, drawn from table `histories`: wallets of the split, as hex text.
+    """The targets that an experiment asks about, drawn from table `histories`, and their wallets as hex text.
 
     A larger sample of wallets or targets contains every smaller one of the same seed.
     """
@@ -100,7 +100,7 @@ def slice_of(histories: pl.LazyFrame, experiment: Experiment) -> Slice:
     key = key64_column(mine["name"], f"readings:{experiment.seed}")
     drawn = mine.with_columns(key.alias("key")).sort("key", "name").head(experiment.readings)
     rows = drawn.sort("user", "event", "layer").select("user", "event", "layer").rows()
-    return Slice(users, pools=tuple(rows), split=experiment.split)
+    return Slice(tuple(drawn["user"].unique().sort()), pools=tuple(rows), split=experiment.split)
 
 
 def asked(targets: pl.DataFrame, part: Slice, layer: str = "", event: str = "event") -> pl.DataFrame:

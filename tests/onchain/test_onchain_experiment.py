@@ -98,6 +98,7 @@ def test_a_slice_is_of_one_split_and_a_larger_one_contains_a_smaller() -> None:
     assert sampled.pools is not None and larger.pools is not None
     assert set(sampled.pools) < set(larger.pools)
     assert asked(HISTORIES, sampled).height == 5
+    assert sampled.users == tuple(sorted({user for user, _, _ in sampled.pools}))
     assert slice_of(HISTORIES.lazy(), experiment(split="validation")).users == ()
 
 
