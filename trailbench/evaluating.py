@@ -10,7 +10,7 @@ import polars as pl
 from assets.asking import MADE
 from assets.board_inputs import GivenExperiment
 from assets.readers import READERS, WITHOUT_MODEL, asks_model, model_reader
-from pipelines.evaluation.experiment import DEMO, Arm, Experiment, parse, slice_of
+from pipelines.evaluation.experiment import DEMO, DEMO_LLM, Arm, Experiment, parse, slice_of
 from pipelines.evaluation.judging.drawing import drawn_readouts
 from pipelines.evaluation.readers import Reader
 from pipelines.memory.registry import builtin_methods
@@ -29,7 +29,7 @@ from trailbench.predicting import bind_predictors
 from trailbench.running import dagster_instance
 from trailbench.working import WORTH_CELLS, WORTH_USERS, Work, workers, workers_for
 
-BUILT_IN = {one.name: one for one in (DEMO, DEFAULT, INTERFACES_ASKED)}
+BUILT_IN = {one.name: one for one in (DEMO, DEMO_LLM, DEFAULT, INTERFACES_ASKED)}
 JOBS = {"commerce": ("arm", "board"), "onchain": ("predict", "onchain_board")}
 """Track → the job of an arm's shard, and that of the board."""
 FREEZES = ("release", "onchain_release")
@@ -88,8 +88,6 @@ def bind_to_release(home: Home, experiment: Experiment, release: str) -> BoundEx
     name = home.store.document(f"specs/frozen/{key}.json")["release"]
     card = home.store.document(f"releases/{name}/card.json")
     if release_track(home, key) == "onchain":
-        if experiment.judges:
-            raise ExportError("judges judge what memories say, and an on-chain release has none; take them out")
         return bind_predictors(home, experiment, key, name, card)
     _known("reader", [reader.partition(":")[0] for reader in experiment.readers], READERS)
     _known("method", experiment.methods, {*builtin_methods(), *(entry.name for entry in plugin_entries())})

@@ -119,6 +119,9 @@ def demo(
     home: HomeOption = None,
     reader: ReaderOption = None,
     full: Annotated[bool, typer.Option("--full", help="Evaluate all users instead of the stated sample.")] = False,
+    model: Annotated[
+        bool, typer.Option("--model/--no-model", help="Also run a small slice through a language model.")
+    ] = True,
     as_json: JsonOption = False,
 ) -> None:
     """Build and evaluate the whole Complete Journey log that ships with the demo package."""
@@ -128,30 +131,56 @@ def demo(
         from pipelines.commerce.sources.complete_journey import packaged_files
         from resources.home import open_home
         from trailbench.building import build_release, register_files
-        from trailbench.evaluating import bind_to_release, experiment_named, run_experiment
+        from trailbench.evaluating import bind_to_release, experiment_named, run_experiment, summary
         from trailbench.running import dagster_instance
 
         opened = open_home()
         update: dict[str, Any] = {"users": "all"} if full else {}
         update |= {"readers": reader} if reader else {}
         chosen = experiment_named("demo").model_copy(update=update)
+        facts: dict[str, Any] = {"home": str(opened.folder)}
         with dagster_instance(opened.folder) as instance:
             with progress(as_json) as step:
                 step("hashing the packaged log")
                 drop = register_files(opened, "complete_journey", packaged_files())
                 step.expect(1 + 2 * len(opened.shards) + 2)
                 spec, _ = build_release(instance, opened, [drop], CommerceSettings(), step)
-            bound = bind_to_release(opened, chosen, spec.key)
             if not as_json:
                 print_frame("Funnel", opened.store.scan("funnel", {"release": spec.key}).drop("place").collect())
+            if model:
+                slice_of_it = bind_to_release(opened, experiment_named("demo_llm"), spec.key)
+                asked = _run_slice(instance, opened, slice_of_it, as_json)
+                facts |= {"llm": summary(opened, slice_of_it, asked)} if as_json else {}
+            bound = bind_to_release(opened, chosen, spec.key)
             with progress(as_json) as step:
                 made = run_experiment(instance, opened, bound, step)
-        _print_board(opened, bound, made, {"home": str(opened.folder)}, as_json)
+        _print_board(opened, bound, made, facts, as_json)
         if not as_json:
             out.print(
                 "Open the report in a browser, or see the DAG, its checks and lineage with: [bold]make ui[/bold]",
                 soft_wrap=True,
             )
+
+
+def _run_slice(instance: Any, home: Any, bound: Any, as_json: bool) -> Any:
+    """A small part of the log through the language model: what it will take, then its board."""
+    from trailbench.estimating import estimate_experiment
+    from trailbench.evaluating import run_experiment
+
+    if not as_json:
+        of = bound.experiment
+        out.print(
+            f"A slice of {of.users} users × {of.batches} batches, {of.readings} pools a method, goes through a language "
+            "model: the embedded one, which is weak, unless TRAILBENCH_MODEL_BASE_URL and TRAILBENCH_MODEL_NAME name "
+            "another.",
+            soft_wrap=True,
+        )
+        _print_estimate(estimate_experiment(home, bound))
+    with progress(as_json) as step:
+        made = run_experiment(instance, home, bound, step)
+    if not as_json:
+        _print_board(home, bound, made, {}, as_json)
+    return made
 
 
 def _print_board(home: Any, bound: Any, made: Any, more: dict[str, Any], as_json: bool) -> None:
