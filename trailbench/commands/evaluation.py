@@ -170,9 +170,9 @@ def _run_slice(instance: Any, home: Any, bound: Any, as_json: bool) -> Any:
     if not as_json:
         of = bound.experiment
         out.print(
-            f"A slice of {of.users} users × {of.batches} batches, {of.readings} pools a method, goes through a language "
-            "model: the embedded one, which is weak, unless TRAILBENCH_MODEL_BASE_URL and TRAILBENCH_MODEL_NAME name "
-            "another.",
+            f"A slice of {of.users} users × {of.batches} batches, {of.readings} pools a method, goes through a "
+            "language model: the embedded one, which is weak, unless TRAILBENCH_MODEL_BASE_URL and "
+            "TRAILBENCH_MODEL_NAME name another.",
             soft_wrap=True,
         )
         _print_estimate(estimate_experiment(home, bound))
