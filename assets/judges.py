@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from assets.arms import GivenArm
-from pipelines.evaluation.judging.grounded import GROUNDED, evidence_tokens, grounded_parts
+from pipelines.evaluation.judging.grounded import GROUNDED, Room, grounded_parts, room_of
 from pipelines.evaluation.judging.rubric import JudgeSettings, RubricJudge
 from pipelines.memory.timeline import histories
 from pipelines.models import Model, Role
@@ -27,8 +27,11 @@ def judge_model(judge: str, models: Mapping[Role, str]) -> str:
 
 def rubric_judge(judge: str, model: Model, access: ModelAccess) -> RubricJudge:
     """The judge that an experiment calls `judge`, over a model."""
-    settings = JudgeSettings(context_tokens=access.rules("judge").context_tokens, part_tokens=PART_TOKENS)
-    return RubricJudge(model, RUBRICS[judge.partition(":")[0]], load_tokens(), settings)
+    return RubricJudge(model, RUBRICS[judge.partition(":")[0]], load_tokens(), _settings(access))
+
+
+def _settings(access: ModelAccess) -> JudgeSettings:
+    return JudgeSettings(context_tokens=access.rules("judge").context_tokens, part_tokens=PART_TOKENS)
 
 
 def known_judges(given: GivenArm, models: Models) -> dict[str, RubricJudge]:
@@ -51,12 +54,12 @@ def parts_of(given: GivenArm, models: Models) -> pl.DataFrame:
     users = pl.col("user_id").is_in(sorted({user for user, _ in asked}))
     read = {name: given.sampled(name).filter(users).collect() for name in EVIDENCE[:-1]}
     streams = histories(**read, taxonomy=given["taxonomy"])
-    return grounded_parts(given["readouts"], streams, asked, load_tokens(), evidence_budget(models))
+    return grounded_parts(given["readouts"], streams, asked, load_tokens(), room(models))
 
 
-def evidence_budget(models: Models) -> int:
-    """Most tokens of visits that a judge is shown."""
-    return evidence_tokens(models.access.rules("judge").context_tokens)
+def room(models: Models) -> Room:
+    """How much a judge is shown in one call."""
+    return room_of(_settings(models.access))
 
 
 def stated(judge: str, known: RubricJudge, given: GivenArm, models: Models) -> dict[str, Any]:
@@ -67,5 +70,5 @@ def stated(judge: str, known: RubricJudge, given: GivenArm, models: Models) -> d
         "model": model.name,
         "weak": known.weak,
         "prompt": known.prompt,
-        "evidence_tokens": evidence_budget(models),
+        "evidence_tokens": room(models).evidence_tokens,
     }

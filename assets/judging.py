@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import dagster as dg
@@ -17,11 +17,11 @@ from assets.experiment_costs import engine_of
 from assets.inputs import whole
 from assets.judges import (
     EVIDENCE,
-    evidence_budget,
     judge_model,
     judged_of,
     known_judges,
     parts_of,
+    room,
     rubric_judge,
     stated,
 )
@@ -69,7 +69,7 @@ def verdicts(context: dg.AssetExecutionContext, store: InputStore, models: Model
         inputs={
             **{name: given.content(name) for name in ("readouts", *EVIDENCE)},
             "judges": sorted(told),
-            "evidence": evidence_budget(models),
+            "room": asdict(room(models)),
             "judged": judged_of(given),
         },
         code=CODE,

@@ -8,7 +8,7 @@ import polars as pl
 
 from assets.arms import GivenArm
 from assets.board_inputs import GivenExperiment
-from assets.judges import EVIDENCE, RUBRICS, evidence_budget, judge_model, parts_of, rubric_judge
+from assets.judges import EVIDENCE, RUBRICS, judge_model, parts_of, room, rubric_judge
 from pipelines.evaluation.experiment import Experiment
 from pipelines.evaluation.judging.grounded import GROUNDED, grounded_parts
 from pipelines.evaluation.judging.judged_section import unread
@@ -61,11 +61,11 @@ def judge_workloads(home: Home, bound: BoundExperiment) -> Iterator[tuple[Role, 
             if method.reads_nothing:
                 continue
         lines = max(spec.arm.budget // LINE_TOKENS, 1)
-        # A line stands twice: in the readout and among the parts.
-        sent = sum(evidence) + len(evidence) * 2 * spec.arm.budget
-        for judge in spec.judges:
-            calls = len(evidence)
-            yield "judge", judge_model(judge, spec.models), Workload(calls, sent, calls * lines * VERDICT_TOKENS)
+        calls = -(-lines // room(Models()).lines)
+        # Every call shows the evidence and the whole readout, and its own lines once more.
+        sent = calls * (sum(evidence) + len(evidence) * spec.arm.budget) + len(evidence) * spec.arm.budget
+        work = Workload(calls * len(evidence), sent, len(evidence) * lines * VERDICT_TOKENS)
+        yield from (("judge", judge_model(judge, spec.models), work) for judge in spec.judges)
 
 
 def _evidence_tokens(home: Home, bound: BoundExperiment) -> list[int]:
@@ -78,7 +78,7 @@ def _evidence_tokens(home: Home, bound: BoundExperiment) -> list[int]:
     streams = histories(**read, taxonomy=home.store.scan("taxonomy", at).collect())
     asked = pl.DataFrame(spec.judged, schema={"user_id": pl.String, "transition_index": pl.Int32}, orient="row")
     one_line = asked.with_columns(description=pl.lit("-"), tree=pl.lit(""))
-    parts = grounded_parts(one_line, streams, spec.judged, tokens, evidence_budget(models))
+    parts = grounded_parts(one_line, streams, spec.judged, tokens, room(models))
     judge = rubric_judge(next(iter(spec.judges)), models.access.unasked("judge"), models.access)
     return judge.prompts_for(parts)["tokens"].to_list()
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from pipelines.commerce.tables import POOL
 from pipelines.evaluation.experiment import Experiment, Slice
 from pipelines.evaluation.judging.drawing import drawn_readouts
-from pipelines.evaluation.judging.grounded import GROUNDED, evidence, grounded_parts, verdict_rows
-from pipelines.evaluation.judging.rubric import RubricJudge, contents
+from pipelines.evaluation.judging.grounded import GROUNDED, Room, evidence, grounded_parts, room_of, verdict_rows
+from pipelines.evaluation.judging.rubric import JudgeSettings, RubricJudge, contents
 from pipelines.memory.rendering import visit_lines
 from pipelines.memory.timeline import Histories, histories
 from pipelines.schema import TABLES
@@ -54,24 +54,33 @@ SAID = readouts(
 )
 
 
-def parts_of(given: Histories, asked: list[tuple[str, int]], budget: int = 10_000) -> pl.DataFrame:
-    return grounded_parts(SAID, given, asked, Words(), budget)
+def parts_of(given: Histories, asked: list[tuple[str, int]], lines: int = 9) -> pl.DataFrame:
+    return grounded_parts(SAID, given, asked, Words(), Room(10_000, lines))
 
 
 def test_the_parts_are_the_lines_of_description_and_tree() -> None:
     parts = parts_of(streams(), [("u2", 1), ("u1", 1), ("u1", 0)])
     assert parts.select("item", "part", "given").rows() == [
-        ("u1/0", "description 001", "likes bread"),
-        ("u1/0", "description 002", "buys tools"),
-        ("u1/0", "tree 001", "food"),
-        ("u1/0", "tree 002", "bread: often"),
-        ("u2/1", "description 001", "likes bread"),
-        ("u2/1", "description 002", "likes bread"),
+        ("u1/0/0", "description 001", "likes bread"),
+        ("u1/0/0", "description 002", "buys tools"),
+        ("u1/0/0", "tree 001", "food"),
+        ("u1/0/0", "tree 002", "bread: often"),
+        ("u2/1/0", "description 001", "likes bread"),
+        ("u2/1/0", "description 002", "likes bread"),
     ]
     assert set(parts["gate"]) == {False} and parts["expected"].null_count() == parts.height
     assert contents(parts)["content"].n_unique() == 6, "a line that stands twice is two parts"
     with pytest.raises(ValueError, match="user 'u0' has no readout after batch 0"):
         parts_of(streams(), [("u0", 0)])
+
+
+def test_a_long_readout_is_asked_about_in_several_calls_that_all_show_it() -> None:
+    whole, parts = parts_of(streams(), [("u1", 0)]), parts_of(streams(), [("u1", 0)], lines=3)
+    assert parts["item"].to_list() == ["u1/0/0"] * 3 + ["u1/0/1"]
+    assert parts.drop("item").equals(whole.drop("item"))
+    # A quarter of the context is reply: 256 tokens, and 80 a line.
+    for context, lines in ((4 * (256 + 3 * 80), 3), (4 * (256 + 3 * 80) - 1, 2), (256, 1), (32_768, 99)):
+        assert room_of(JudgeSettings(context_tokens=context, part_tokens=80)) == Room(context // 4, lines)
 
 
 def test_the_evidence_is_the_users_own_past_newest_first() -> None:
@@ -110,8 +119,8 @@ def test_nothing_after_the_transition_enters(item: str, transition: int, budget:
         gone = (pl.col("user_id") == "u2") & (pl.col("batch_index") > transition + 1)
         changed["batches"] = READ["batches"].filter(~gone)
     asked = [("u2", transition)]
-    before = grounded_parts(said, streams(), asked, Words(), budget)
-    after = grounded_parts(said, streams(**changed), asked, Words(), budget)
+    before = grounded_parts(said, streams(), asked, Words(), Room(budget, 9))
+    after = grounded_parts(said, streams(**changed), asked, Words(), Room(budget, 9))
     assert before.equals(after) and before.height == 3
 
 

@@ -78,7 +78,7 @@ class World:
     @property
     def arm(self) -> dict[str, Any]:
         """The arm that says something, as it was bound."""
-        (file,) = (self.home / "store/specs/arm").glob("told~recent_k*.json")
+        (file,) = (self.home / "store/specs/arm").glob("told~recent_k*~lexical~*.json")
         return json.loads(file.read_text())
 
     def table(self, name: str) -> pl.DataFrame:
@@ -90,6 +90,10 @@ class World:
             folder = root / name / f"fingerprint={fingerprint}"
             found.append(pl.read_parquet(folder / json.loads((folder / "part.json").read_text())["file"]))
         return pl.concat(found)
+
+    def files(self, name: str) -> dict[Path, int]:
+        """Every file of a table with the time of its last change."""
+        return {file: file.stat().st_mtime_ns for file in (self.home / "store" / name).rglob("*.parquet")}
 
     def lines(self) -> list[str]:
         """Every line of the judged readouts."""
@@ -152,17 +156,29 @@ def test_the_judge_is_shown_the_history_and_no_name_of_a_method(world: World, fi
         assert shown
 
 
-def test_the_report_says_what_was_judged_by_whom(first: SimpleNamespace) -> None:
+def test_the_report_says_what_was_judged_by_whom(first: SimpleNamespace, capsys: pytest.CaptureFixture[str]) -> None:
     page = Path(first.json["report"]).read_text()
     section = page[page.index('id="judged"') :]
     assert "judged by scripted" in section and "Uncalibrated" in section
     assert f"{first.row['supported']:.3f}" in section
+    from trailbench.judging import print_judged
+
+    print_judged(first.json["judged"])
+    told = capsys.readouterr().out
+    assert "Grounded, judged by scripted, 600 tokens" in told and "uncalibrated: nothing is labelled" in told
+    assert f"{first.row['supported']:.3f}" in told
 
 
-def test_a_second_run_asks_nothing_and_says_the_same(world: World, first: SimpleNamespace) -> None:
+def test_a_second_run_asks_nothing_and_arms_with_the_same_readouts_share_their_verdicts(
+    world: World, first: SimpleNamespace
+) -> None:
+    world.experiment.write_text(ALONE.replace("[lexical]", "[lexical, embedding]"))
     again = world.evaluated()
     assert again.calls == again.json["model_calls"] == 0
-    assert again.rows == first.rows
+    assert again.json["judged"] == [first.row], "verdicts do not depend on the reader"
+    references = sorted((world.home / "store/references/verdicts").glob("told~recent_k*/*.json"))
+    behind = {(file.parent.name.split("~")[2], file.name): json.loads(file.read_text()) for file in references}
+    assert len(behind) == 8 and all(behind["lexical", shard] == behind["embedding", shard] for _, shard in behind)
 
 
 def fill(sheet: Path, to: Path, label: Callable[[dict[str, str]], str | None]) -> list[dict[str, str]]:
@@ -261,6 +277,7 @@ def test_another_model_is_another_judge_whose_faults_are_errors_and_never_a_no(
             broken[call.text] = FAULTS[len(broken)]
         return broken[call.text](call) if call.text in broken else None
 
+    memories = world.files("readouts")
     world.experiment.write_text(ALONE.replace("[grounded]", "['grounded:other']"))
     world.judge.fault = fault
     try:
@@ -268,6 +285,7 @@ def test_another_model_is_another_judge_whose_faults_are_errors_and_never_a_no(
     finally:
         world.judge.fault = lambda call: None
     assert {call.model for call in world.server.chats[7:]} == {"other"}, "old verdicts are not met again"
+    assert world.files("readouts") == memories, "judging again builds no memory again"
     verdicts = world.table("verdicts")
     errors = verdicts.filter(pl.col("status") == "judge_error")
     assert errors["supported"].null_count() == errors["specific"].null_count() == errors.height == 4 * len(broken)
@@ -289,8 +307,14 @@ def test_another_prompt_is_another_judge(world: World, first: SimpleNamespace, m
     judge = world.table("verdicts")["judge"].unique().to_list()
     reworded = replace(judges.RUBRICS["grounded"], instructions="judge/core_detail")
     monkeypatch.setitem(judges.RUBRICS, "grounded", reworded)
+    # A limit stops it with a reason; what was asked is kept, and the next run goes on there.
+    before = world.server.count
+    world.experiment.write_text(ALONE + "limits: {calls: 3}\n")
+    stopped = world.run("evaluate")
+    assert stopped.code == 2 and "judge of arm" in stopped.err, stopped.err
+    assert world.server.count - before == 3
     world.experiment.write_text(ALONE)
-    assert world.evaluated().calls == 7
+    assert world.evaluated().calls == 4
     assert world.table("verdicts")["judge"].unique().to_list() != judge
 
 

@@ -6,12 +6,13 @@ enters, and nothing after t.
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 import polars as pl
 
 from pipelines.evaluation.judging import PART, PARTS
 from pipelines.evaluation.judging.core_detail import CORE, DETAIL
-from pipelines.evaluation.judging.rubric import Field, Rubric
+from pipelines.evaluation.judging.rubric import Field, JudgeSettings, Rubric
 from pipelines.evaluation.judging.tables import JUDGING_TABLES
 from pipelines.memory.contract import Tokens
 from pipelines.memory.rendering import visit_lines
@@ -25,22 +26,32 @@ GROUNDED = Rubric(
 )
 QUESTION = "Which lines of this description of the user do the user's own visits support?"
 SLOTS = ("description", "tree")
-EVIDENCE_PART = 4
-"""The visits shown take at most one part in so many of the judge's context; the rest is readout and reply."""
+SHARES = 4
+"""A judge's context is one part in so many visits and as much reply; the rest is instructions and readout."""
 
 
-def evidence_tokens(context_tokens: int) -> int:
-    """Budget of the visits shown to a judge with this context, in tokens of the counter of the readouts."""
-    return context_tokens // EVIDENCE_PART
+@dataclass(frozen=True)
+class Room:
+    """What one call shows: at most so many tokens of visits (by the counter of the readouts), and so many lines."""
+
+    evidence_tokens: int
+    lines: int
+
+
+def room_of(settings: JudgeSettings) -> Room:
+    """The room in the context of a judge; a small context shows little evidence and few lines a call."""
+    part = settings.context_tokens // SHARES
+    return Room(part, max((part - settings.reply_tokens) // settings.part_tokens, 1))
 
 
 def grounded_parts(
-    readouts: pl.DataFrame, given: Histories, asked: Iterable[tuple[str, int]], tokens: Tokens, budget: int
+    readouts: pl.DataFrame, given: Histories, asked: Iterable[tuple[str, int]], tokens: Tokens, room: Room
 ) -> pl.DataFrame:
     """The lines of the readouts (table `readouts`) at `asked` (user, transition), as columns `PARTS`.
 
-    The reference holds the user's visits up to the transition, newest first, as far as `budget` tokens reach. A readout
-    without a line has no part. Sorted by item and part. Raises `ValueError` for a transition without a readout.
+    An item is what one call is about: a readout, or as many of its lines as there is room for. The reference holds the
+    user's visits up to the transition, newest first, as far as the room reaches. A readout without a line has no part.
+    Sorted by item and part. Raises `ValueError` for a transition without a readout.
     """
     said = {
         (row["user_id"], row["transition_index"]): row
@@ -50,26 +61,28 @@ def grounded_parts(
     for user, transition in asked:
         if (user, transition) not in said:
             raise ValueError(f"user {user!r} has no readout after batch {transition}; build the memory first")
-        lines = dict(readout_lines(said[user, transition]))
+        lines = list(readout_lines(said[user, transition]))
         if not lines:
             continue
         texts = [said[user, transition][slot] for slot in SLOTS]
-        item = {
+        shown = {
             "user_id": user,
-            "item": item_name(user, transition),
             "gate": False,
             "question": QUESTION,
-            "reference": evidence(given, user, transition, tokens, budget),
+            "reference": evidence(given, user, transition, tokens, room.evidence_tokens),
             "answer": "\n".join(text for text in texts if text.strip()),
             "expected": None,
         }
-        rows += [{**item, "part": part, "given": line} for part, line in lines.items()]
+        rows += [
+            {**shown, "item": item_name(user, transition, place // room.lines), "part": part, "given": line}
+            for place, (part, line) in enumerate(lines)
+        ]
     return pl.DataFrame(rows, schema=dict(PARTS)).sort("item", "part")
 
 
-def item_name(user: str, transition: int) -> str:
-    """Name of a readout among the items of one memory."""
-    return f"{user}/{transition}"
+def item_name(user: str, transition: int, call: int) -> str:
+    """Name of a call about a readout among those of one memory; calls about a readout count from 0."""
+    return f"{user}/{transition}/{call}"
 
 
 def readout_lines(readout: dict[str, str]) -> Iterator[tuple[str, str]]:
@@ -107,7 +120,7 @@ def verdict_rows(verdicts: pl.DataFrame, parts: pl.DataFrame) -> pl.DataFrame:
         verdicts.join(parts.select(*PART, line="given"), on=PART, how="left")
         .with_columns(
             pl.lit(GROUNDED.name).alias("rubric"),
-            pl.col("item").str.extract(r"/(\d+)$").cast(pl.Int32).alias("transition_index"),
+            pl.col("item").str.extract(r"/(\d+)/\d+$").cast(pl.Int32).alias("transition_index"),
         )
         .select(pl.col(name).cast(dtype) for name, dtype in table.schema.items())
         .sort(table.sort_by)
