@@ -1,5 +1,6 @@
 """Table `gold_parts`: the fields and points of right answers (reference 3.4, 5.3, 5.4)."""
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -8,29 +9,37 @@ import polars as pl
 from pipelines.applogs.json_text import JsonObject, canonical
 from pipelines.applogs.state_values import ROOT, fields, humanised
 from pipelines.applogs.tables import APPLOG_TABLES
+from pipelines.evaluation.judging.comparators import WEEKDAY_WORDS
 
 GATE = "identity_gate"
+_CLOCK = re.compile(r"^([01]?\d|2[0-3]):[0-5]\d$")
+_DATE = re.compile(r"^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$")
+_NAMED = re.compile(r"\w.*\w|^\w$", re.DOTALL)
 _TIMES = frozenset({"time", "start_time", "end_time"})
 _DAYS = frozenset({"day_of_week", "days_of_week", "weekday", "weekdays"})
 _NUMBER_SETS = frozenset({"days_of_month", "day_of_month"})
 
 
 def kind_of(path: str, value: Any) -> str:
-    """Type that a field is compared as by rule: by its name, else by the JSON type of its right value."""
+    """Type that a field is compared as by rule: by its name where its value is of that type, else by its JSON type."""
     name = path.rpartition(".")[2]
-    if name in _TIMES and isinstance(value, str) and ":" in value:
+    if name in _TIMES and isinstance(value, str) and _CLOCK.match(value):
         return "time of day"
-    if name in _DAYS:
+    if name in _DAYS and all(str(day).lower() in WEEKDAY_WORDS for day in _members(value)):
         return "weekdays"
-    if name.endswith("_date") and isinstance(value, str):
+    if name.endswith("_date") and isinstance(value, str) and _DATE.match(value):
         return "date"
     if name == "frequency_type" and isinstance(value, str):
         return "frequency"
     if isinstance(value, list) or name in _NUMBER_SETS:
         return "set"
-    if isinstance(value, bool):
-        return "exact"
-    return "number" if isinstance(value, int | float) else "entity"
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return "number"
+    return "entity" if isinstance(value, str) and _NAMED.search(value) else "exact"
+
+
+def _members(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
 
 
 def state_parts(user_id: str, item: str, value: Any, points: list[JsonObject] | None = None) -> list[JsonObject]:

@@ -18,15 +18,13 @@ from pipelines.commerce.reading import SourceError
 from pipelines.hashing import digest
 from pipelines.tables import TIME
 
-ANCHORS = pl.Schema(
-    {
-        "user_id": pl.String,
-        "checkpoint_id": pl.String,
-        "log_index": pl.Int64,
-        "app_log_id": pl.String,
-        "as_of": TIME,
-    }
-)
+ANCHORS: dict[str, pl.DataType | type[pl.DataType]] = {
+    "user_id": pl.String,
+    "checkpoint_id": pl.String,
+    "log_index": pl.Int64,
+    "app_log_id": pl.String,
+    "as_of": TIME,
+}
 """Where a pack says that its checkpoints lie; the harness resolves them (`checkpoints.cut`)."""
 SERVICE_OF_FAMILY = {"habit": SERVICES[0], "preference": SERVICES[1], "attribute": SERVICES[2]}
 STATE, SERVICE = "state_completion_pack", "rq3_apply_service_qa"
@@ -293,7 +291,7 @@ def _tables(reader: _Reader) -> Pack:
     schema = APPLOG_TABLES["questions"].schema
     return Pack(
         questions.select(schema.names()).sort(APPLOG_TABLES["questions"].sort_by),
-        anchors.select(ANCHORS.names()).sort("checkpoint_id"),
+        anchors.select(ANCHORS.keys()).sort("checkpoint_id"),
         Gold(
             _table("gold_items", reader.items),
             part_frame(reader.parts),

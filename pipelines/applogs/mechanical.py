@@ -1,0 +1,154 @@
+"""Fields of answers held against the truth by rule: typed, without a judge, nothing partial for a wrong type (ours).
+
+A field of a structured answer is compared as its type (`judging.comparators`); a point
+on a message is looked for in the message (`mentions`).
+"""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import polars as pl
+
+from pipelines.applogs.answers import ITEM
+from pipelines.applogs.json_text import dump
+from pipelines.applogs.mentions import mentioned
+from pipelines.applogs.state_values import ROOT
+from pipelines.evaluation.judging.comparators import (
+    Comparator,
+    compare,
+    date,
+    entity,
+    exact,
+    number,
+    set_f1,
+    time_of_day,
+    weekdays,
+)
+
+MINUTES = 5.0
+"""Tolerance of times, after the judge's guidance on the core of a time (reference 5.8)."""
+FREQUENCIES = {
+    **dict.fromkeys(("every day", "everyday", "each day"), "daily"),
+    **dict.fromkeys(("every week", "each week", "once a week"), "weekly"),
+    **dict.fromkeys(("bi weekly", "fortnightly", "every two weeks", "every other week", "every 2 weeks"), "biweekly"),
+    "monthly on a date": "monthly by date",
+}
+"""Other names of frequencies, as `entity` reads them."""
+
+
+def frequency() -> Comparator:
+    """The same frequency, by any of its usual names."""
+    return Comparator(
+        "frequency", lambda text: entity().read(text).replace(FREQUENCIES), lambda gold, answer: gold == answer
+    )
+
+
+def _comparators(minutes: float) -> dict[str, Callable[[], Comparator]]:
+    return {
+        "entity": entity,
+        "exact": exact,
+        "number": number,
+        "time of day": lambda: time_of_day(minutes),
+        "date": date,
+        "weekdays": weekdays,
+        "set": set_f1,
+        "frequency": frequency,
+        "identity": exact,
+    }
+
+
+SETS = ("weekdays", "set")
+
+
+def agreements(parts: pl.DataFrame, standing: pl.DataFrame, minutes: float = MINUTES) -> pl.DataFrame:
+    """`gold_parts` with `given` (JSON or null), `agreement` in [0, 1] (null where no right value is told).
+
+    `standing` as of `answers.standing`; an answer that is not ok agrees with nothing. Times agree within `minutes`.
+    Sorted by user, item and place. Raises `BadGold` when a right value is none of its type.
+    """
+    told = standing.select(*ITEM, "answer", message=pl.col("service_family").cast(pl.String) == "user_communication")
+    asked = parts.join(told, on=ITEM, how="inner").with_row_index("row").with_columns(pl.col("kind").cast(pl.String))
+    asked = asked.with_columns(_values_at(asked).alias("given"), pl.col("message").fill_null(False))
+    compared = []
+    for (kind, message), rows in asked.filter(pl.col("expected").is_not_null()).group_by("kind", "message"):
+        frame = rows.select("row", expected=_texts(rows["expected"], kind), given=_texts(rows["given"], kind))
+        if message:
+            agreed = mentioned(frame["expected"], _texts(rows["answer"], "exact"), str(kind), minutes)
+        else:
+            agreed = compare(frame, _comparators(minutes)[str(kind)]())
+        compared.append(frame.select("row").with_columns(agreed.alias("agreement")))
+    empty = pl.DataFrame(schema={"row": pl.UInt32, "agreement": pl.Float64})
+    return (
+        asked.join(pl.concat([empty, *compared]), on="row", how="left")
+        .select(*parts.columns, "given", "agreement")
+        .with_columns(pl.col("kind").cast(parts.schema["kind"]))
+        .sort(*ITEM, "place")
+    )
+
+
+def item_agreements(agreed: pl.DataFrame) -> pl.DataFrame:
+    """One row an item: `mechanical`, the mean agreement of its judged fields, 0 unless its gate agrees in full.
+
+    Null where no field can be compared by rule. Sorted by user and item.
+    """
+    gate, agreement = pl.col("gate"), pl.col("agreement")
+    passed = (agreement.filter(gate).fill_null(1.0) == 1.0).all()
+    rest = agreement.filter(~gate & pl.col("judged")).mean()
+    return agreed.group_by(ITEM).agg(pl.when(passed).then(rest).otherwise(0.0).alias("mechanical")).sort(ITEM)
+
+
+def _values_at(rows: pl.DataFrame) -> pl.Series:
+    """JSON of what each row's answer says at its path."""
+    found: list[str | None] = []
+    last, value = None, None
+    for answer, path, gate in rows.select("answer", "path", "gate").iter_rows():
+        # One parse an answer: rows of an item stand together.
+        if answer != last:
+            last, value = answer, None if answer is None else json.loads(answer)
+        held = None if answer is None or gate else _at(value, path)
+        found.append(None if held is None else dump(held))
+    return pl.Series("given", found, dtype=pl.String)
+
+
+def _at(value: Any, path: str) -> Any:
+    if path == ROOT and not isinstance(value, dict):
+        return value
+    if isinstance(value, list):
+        head, _, rest = path.partition(".")
+        inside = value[int(head)] if head.isdigit() and int(head) < len(value) else None
+        return _at(inside, rest) if rest else inside
+    if not isinstance(value, dict):
+        return None
+    if path in value:
+        return value[path]
+    steps = path.split(".")
+    # A name may hold a dot itself.
+    for n in range(len(steps) - 1, 0, -1):
+        if (name := ".".join(steps[:n])) in value:
+            return _at(value[name], ".".join(steps[n:]))
+    return None
+
+
+def _texts(values: pl.Series, kind: Any) -> pl.Series:
+    """JSON values as the text, or for sets the list of texts, that comparators read."""
+    distinct = values.unique().drop_nulls()
+    read = [json.loads(text) for text in distinct.to_list()]
+    if kind in SETS:
+        many = [[_text(one) for one in _split(value)] for value in read]
+        texts = pl.Series("text", many, dtype=pl.List(pl.String))
+    else:
+        texts = pl.Series("text", [_text(value) for value in read], dtype=pl.String)
+    lookup = pl.DataFrame({"json": distinct, "text": texts})
+    return values.rename("json").to_frame().join(lookup, on="json", how="left", maintain_order="left")["text"]
+
+
+def _split(value: Any) -> list[Any]:
+    if isinstance(value, str):
+        parted = value.replace(" and ", ",").replace(";", ",").replace("&", ",").split(",")
+        return [one.strip() for one in parted if one.strip()]
+    return value if isinstance(value, list) else [value]
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else dump(value)

@@ -1,0 +1,100 @@
+"""What a message says, found by rule: times, days, how often, names (ours).
+
+A message is free text, so these rules look for a value inside it; they know English.
+"""
+
+import re
+
+import polars as pl
+
+from pipelines.evaluation.judging.comparators import WEEKDAY_WORDS, entity, time_of_day, weekdays
+
+_TIME = r"(?i)\b\d{1,2}:\d{2}(?:\s*[ap]\.?m\b\.?)?|\b\d{1,2}\s*[ap]\.?m\b\.?"
+_DAY = (
+    "(?i)\\b(?:" + "|".join(sorted((w for w in WEEKDAY_WORDS if not w.isdigit()), key=lambda w: (-len(w), w))) + ")\\b"
+)
+_NAMED_DAY = r"(?:mon|tues?|wednes|thurs?|fri|satur|sun)day"
+HOW_OFTEN = {
+    "daily": r"\b(?:daily|(?:every|each) ?(?:day|morning|afternoon|evening|night))\b",
+    "weekly": rf"\b(?:weekly|(?:every|each) (?:week\b|weekend|weekday|{_NAMED_DAY})|{_NAMED_DAY}s)\b",
+    "biweekly": r"\b(?:bi-?weekly|fortnight(?:ly)?|every (?:other|second|two|2) weeks?)\b",
+    "monthly_by_date": r"\b(?:monthly|(?:every|each) month|of (?:the|every|each) month)\b",
+    "monthly_nth_weekday": r"\b(?:monthly|(?:every|each) month|of (?:the|every|each) month)\b",
+}
+"""Frequency → what says so."""
+_STOP = frozenset({"a", "an", "the", "of", "with", "and", "for", "to", "in", "on", "at", "my", "your"})
+_ENDING = re.compile(r"(?:ings?|ers?|ed|es|s|e)$")
+
+
+def mentioned(expected: pl.Series, messages: pl.Series, kind: str, minutes: float) -> pl.Series:
+    """How far each message says the right value, 0 to 1; 0 for no message.
+
+    time of day: some time within `minutes`. weekdays: F1 of the days it names. frequency: whether it says how often.
+    identity: every word of the name, endings aside. set: share of the members named. Others: the value as a name.
+    `expected` holds texts (lists of them for weekdays and sets).
+    """
+    frame = pl.DataFrame({"right": expected, "message": messages.fill_null("")})
+    if kind == "time of day":
+        return _times(frame, minutes)
+    if kind == "weekdays":
+        days = weekdays()
+        named = pl.col("message").str.extract_all(_DAY)
+        agreed = days.agreement(days.read(pl.col("right")), days.read(named))
+        return frame.select(agreed.alias("agreement")).to_series()
+    if kind == "frequency":
+        return _searched(frame, {right: HOW_OFTEN.get(right, re.escape(right)) for right in _values(frame)})
+    if kind == "identity":
+        return _identities(frame)
+    if kind == "set":
+        return _members(frame)
+    return _names(frame)
+
+
+def _values(frame: pl.DataFrame) -> list[str]:
+    return frame["right"].unique().sort().to_list()
+
+
+def _times(frame: pl.DataFrame, minutes: float) -> pl.Series:
+    clock = time_of_day(minutes)
+    rows = frame.with_row_index("row")
+    said = rows.with_columns(pl.col("message").str.extract_all(_TIME)).explode("message")
+    near = clock.agreement(clock.read(pl.col("right")), clock.read(pl.col("message").str.replace_all(r"\s+", " ")))
+    best = said.select("row", near.cast(pl.Float64).fill_null(0.0).alias("agreement")).group_by("row").max()
+    return rows.join(best, on="row", how="left", maintain_order="left")["agreement"].fill_null(0.0)
+
+
+def _searched(frame: pl.DataFrame, patterns: dict[str, str]) -> pl.Series:
+    pattern = pl.col("right").replace_strict(patterns, return_dtype=pl.String)
+    found = pl.concat_str(pl.lit(" "), pl.col("message").str.to_lowercase()).str.contains(pattern)
+    return frame.select(found.cast(pl.Float64).alias("agreement")).to_series()
+
+
+def _identities(frame: pl.DataFrame) -> pl.Series:
+    words = {right: _stems(right) for right in _values(frame)}
+    pairs = pl.DataFrame(
+        {"right": list(words), "stem": list(words.values())}, schema={"right": pl.String, "stem": pl.List(pl.String)}
+    ).explode("stem")
+    rows = frame.with_row_index("row").join(pairs, on="right", how="left", maintain_order="left")
+    said = pl.col("message").str.to_lowercase().str.contains(pl.concat_str(pl.lit(r"\b"), pl.col("stem")))
+    all_said = rows.select("row", said.fill_null(False).alias("said")).group_by("row").agg(pl.col("said").all())
+    return all_said.sort("row")["said"].cast(pl.Float64).alias("agreement")
+
+
+def _stems(name: str) -> list[str]:
+    words = [word for word in re.findall(r"\w+", name.lower()) if word not in _STOP]
+    return [re.escape(_ENDING.sub("", word) if len(word) > 4 else word) for word in words or re.findall(r"\w+", name)]
+
+
+def _names(frame: pl.DataFrame) -> pl.Series:
+    read = entity().read
+    found = pl.concat_str(pl.lit(" "), read(pl.col("message")), pl.lit(" ")).str.contains(
+        pl.concat_str(pl.lit(" "), read(pl.col("right")), pl.lit(" ")), literal=True
+    )
+    return frame.select(found.fill_null(False).cast(pl.Float64).alias("agreement")).to_series()
+
+
+def _members(frame: pl.DataFrame) -> pl.Series:
+    rows = frame.with_row_index("row")
+    each = rows.explode("right")
+    named = each.select("row", _names(each.select("right", "message")).alias("agreement"))
+    return named.group_by("row").agg(pl.col("agreement").mean()).sort("row")["agreement"].fill_null(0.0)
