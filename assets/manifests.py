@@ -1,5 +1,6 @@
 """How a release of any track ends: proofs over the whole, manifest, card, and the frozen documents."""
 
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +24,8 @@ class Frozen:
 
     `tables` make the manifest, `funnel` is the one that a person sees first. `proves` names
     every proof and what it proves; `proofs` gives their violations, on samples or, where
-    `everything`, on the whole release. `rederived` derives every row again and says what differs.
+    `everything`, on the whole release. `rederived` derives every row again and says what differs. `pictures` are
+    charts for the UI, PNG by title.
     """
 
     tables: tuple[str, ...]
@@ -33,6 +35,7 @@ class Frozen:
     proves: Mapping[str, str]
     proofs: Callable[[Given, bool, int], Iterator[tuple[str, pl.DataFrame]]]
     rederived: Callable[[Given], pl.DataFrame]
+    pictures: Callable[[Given], Mapping[str, bytes]] = lambda _: {}
 
 
 def manifest_of(given: Given, frozen: Frozen) -> dict[str, Any]:
@@ -68,9 +71,17 @@ def freeze(context: dg.AssetExecutionContext, given: Given, frozen: Frozen, audi
     card = frozen.card(given, manifest["release"])
     freeze_release(store.catalog.store, key, manifest, card, lineage)
     yield dg.MaterializeResult(
-        metadata={**_shown(manifest, card), "funnel": table_value(given[frozen.funnel])},
+        metadata={**_shown(manifest, card), "funnel": table_value(given[frozen.funnel]), **_drawn(given, frozen)},
         data_version=dg.DataVersion(manifest["content_hash"]),
     )
+
+
+def _drawn(given: Given, frozen: Frozen) -> dict[str, Any]:
+    pictures = {title: b64encode(png).decode() for title, png in frozen.pictures(given).items()}
+    return {
+        title: dg.MetadataValue.md(f"![{title}](data:image/png;base64,{picture})")
+        for title, picture in pictures.items()
+    }
 
 
 def _shown(manifest: dict[str, Any], card: dict[str, Any]) -> dict[str, Any]:

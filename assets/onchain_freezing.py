@@ -13,9 +13,11 @@ from assets.onchain_proofs import PROOFS, proofs, rederived
 from assets.partitions import RELEASES, axes_of
 from assets.publishing import Result
 from assets.steps import Given
+from pipelines.onchain.funnel_plot import spec as funnel_chart
 from pipelines.onchain.release import card as make_card
 from pipelines.onchain.release import manifest, refusals, statistics
 from pipelines.onchain.release_rules import priced
+from pipelines.onchain.wallet_plot import png
 from resources.dag import GoldStore, InputStore
 
 TABLES = (
@@ -48,7 +50,11 @@ def _prices(given: Given) -> dict[str, int]:
     }
 
 
-ONCHAIN = Frozen(TABLES, "cohort_funnel", manifest, _card, PROOFS, proofs, rederived)
+def _pictures(given: Given) -> dict[str, bytes]:
+    return {"funnel chart": png(funnel_chart(given["cohort_funnel"]))}
+
+
+ONCHAIN = Frozen(TABLES, "cohort_funnel", manifest, _card, PROOFS, proofs, rederived, _pictures)
 
 
 @dg.asset(

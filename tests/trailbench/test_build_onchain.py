@@ -1,5 +1,6 @@
 """On-chain releases from generated logs, end to end: what is in them, one identity, exports, proofs, a planted leak."""
 
+import base64
 import json
 import random
 import shutil
@@ -10,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import dagster as dg
 import polars as pl
 import pytest
 
@@ -23,6 +25,7 @@ from resources.dag import InputStore
 from resources.home import Home
 from resources.release_files import freeze_release
 from trailbench.generating import write_chain
+from trailbench.running import dagster_instance
 
 Cli = Callable[..., SimpleNamespace]
 PLAN = Plan(seed=5, wallets=48, markets=16, neg_risk_markets=4, operations=3_000)
@@ -238,3 +241,17 @@ def test_a_killed_build_goes_on_and_ends_in_the_same_release(
     assert result.code == 0, result.err
     assert (result.json["content_hash"], result.json["counts"]) == (release.content_hash, release.counts)
     assert [str(path) for path in home.rglob("*") if path.name.startswith(".staged")] == []
+
+
+def test_the_ui_shows_funnel_statistics_and_chart(release: SimpleNamespace, at_home: Callable[[Path], Home]) -> None:
+    at_home(release.home)
+    with dagster_instance(release.home) as instance:
+        event = instance.get_latest_materialization_event(dg.AssetKey("onchain_release"))
+    metadata = event.asset_materialization.metadata
+    assert metadata["content_hash"].value == release.content_hash
+    records = [record.data for record in metadata["statistics"].records]
+    said = {record["name"]: record["value"] for record in records}
+    assert 0 < float(said["beliefs flips, share"]) < 1 and said["redemptions reconciled, share"] == "1.0"
+    assert next(record.data["filter"] for record in metadata["funnel"].records) == "seen"
+    picture = base64.b64decode(metadata["funnel chart"].value.partition("base64,")[2].rstrip(")"))
+    assert picture.startswith(b"\x89PNG")
