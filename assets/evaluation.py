@@ -15,7 +15,7 @@ from assets.commerce import batches, cohort, pools, taxonomy, transitions, visit
 from assets.experiment_costs import engine_of
 from assets.freezing import release
 from assets.partitions import ARM_SHARDS, any_of, axes_of
-from assets.publishing import Made, Result, publish
+from assets.publishing import UNANSWERED, Made, Result, publish
 from assets.readers import WITHOUT_MODEL, asks_model, model_reader
 from expectations import checks
 from pipelines.evaluation.scores import EVALUATOR_VERSION, score
@@ -143,6 +143,7 @@ def readings(context: dg.AssetExecutionContext, store: InputStore, models: Model
     context_tokens = models.access.rules("reader").context_tokens
     reader = model_reader(known[0], context_tokens) if known else WITHOUT_MODEL[given.arm.reader]()
     spent: list[Amount] = []
+    lost: list[int] = []
     # A reader without a prompt states an empty one.
     stated = {"reader": reader.fingerprint, "prompt": getattr(reader, "prompt", ""), "weak": any(m.weak for m in known)}
 
@@ -154,9 +155,10 @@ def readings(context: dg.AssetExecutionContext, store: InputStore, models: Model
                 stack.enter_context(asking())
                 engine = stack.enter_context(engine_of(given, models, names))
                 stack.callback(lambda: spent.append(engine.spent))
+                stack.callback(lambda: lost.append(engine.failed))
                 reads = model_reader(engine.model("reader", given.scope("read")), context_tokens)
             made = reads.read(given["readouts"], asked, given["taxonomy"])
-        return Made({"readings": made}, extra=stated, companions={"pools": asked})
+        return Made({"readings": made}, extra={**stated, UNANSWERED: sum(lost)}, companions={"pools": asked})
 
     yield from publish(
         context,

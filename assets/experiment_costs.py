@@ -19,11 +19,15 @@ from resources.models.ledger import Ledger
 
 @contextmanager
 def engine_of(given: GivenArm, models: Models, names: Mapping[Role, str]) -> Iterator[ModelEngine]:
-    """An engine for the arm's models, within what the experiment's limits leave."""
+    """An engine for the arm's models, within what the experiment's limits leave.
+
+    Raises `ModelStopped` at the end when an endpoint answered no call at all: what was made of that is no result.
+    """
     limits = given.spec.limits
     spent = Amount() if limits == Limits() else spent_on(given, models)
     with models.access.open(names, limits, spent) as engine:
         yield engine
+        engine.require_answer()
 
 
 def spent_on(given: GivenArm, models: Models) -> Amount:

@@ -12,7 +12,7 @@ from assets.experiment_costs import engine_of
 from assets.onchain import belief_instances, cohort_trades, histories, markets, support, trade_instances
 from assets.partitions import ARM_SHARDS, any_of, axes_of
 from assets.predictors import GivenPredictor
-from assets.publishing import Made, Result, publish
+from assets.publishing import UNANSWERED, Made, Result, publish
 from expectations import checks
 from pipelines.onchain.contenders import layers_of
 from pipelines.onchain.scores import EVALUATOR_VERSION, units
@@ -47,6 +47,7 @@ def predictions(context: dg.AssetExecutionContext, store: InputStore, models: Mo
         "weak": any(model.weak for model in known),
     }
     spent: list[Amount] = []
+    lost: list[int] = []
 
     def make() -> Made:
         with ExitStack() as stack:
@@ -58,8 +59,11 @@ def predictions(context: dg.AssetExecutionContext, store: InputStore, models: Mo
                 stack.enter_context(asking())
                 engine = stack.enter_context(engine_of(given, models, names))
                 stack.callback(lambda: spent.append(engine.spent))
+                stack.callback(lambda: lost.append(engine.failed))
                 made = given.by_model(engine.model("reader", given.scope("read")))
-        return Made({"predictions": made}, extra=stated, companions={"histories": given.targets})
+        return Made(
+            {"predictions": made}, extra={**stated, UNANSWERED: sum(lost)}, companions={"histories": given.targets}
+        )
 
     yield from publish(
         context,

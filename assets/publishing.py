@@ -40,6 +40,9 @@ class Made:
     findings: Mapping[str, Sequence[Finding]] = field(default_factory=dict)
 
 
+UNANSWERED = "unanswered"
+"""Number in `Made.extra`: calls of a model that got no reply. What was made with such a loss stands, and the next run
+makes it again: replies are kept, so that it asks for the lost ones only."""
 Result = dg.AssetCheckResult | dg.MaterializeResult  # type: ignore[type-arg]
 
 
@@ -58,7 +61,8 @@ def publish(
 
     `catalogs` maps a wall (`store`, `gold`) to its catalog; a table of a wall that the
     asset was not given raises `KeyError`. The fingerprint is made of `inputs`, the text
-    of the modules `code` and the schema; content published under it before is reused.
+    of the modules `code` and the schema; content published under it before is reused,
+    unless it says that calls were `UNANSWERED`.
     An error-level finding fails the run before anything is materialised. `settings` are
     the thresholds that audits judge by; `show` says what the UI shows of the published
     tables beyond what it shows of every table.
@@ -68,7 +72,7 @@ def publish(
         {"tables": list(tables), "inputs": inputs, "code": code_version(*code), "schema": SCHEMA_VERSION}
     )
     found = {table: walls[table].find(table, fingerprint) for table in tables}
-    published = {table: one for table, one in found.items() if one}
+    published = {table: one for table, one in found.items() if one and not one.extra.get(UNANSWERED)}
     if reused := len(published) == len(tables):
         findings = [Finding(**outcome) for one in published.values() for outcome in one.extra["findings"]]
     else:

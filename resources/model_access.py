@@ -17,7 +17,7 @@ from resources.models.budget import Amount
 from resources.models.engine import ModelEngine
 from resources.models.identity import fingerprint
 from resources.models.prices import Price
-from resources.models.settings import CallRules, Endpoint, ModelSettings, Part
+from resources.models.settings import CallRules, Endpoint, ModelSettings, ModelSettingsError, Part, model_settings
 
 EMBEDDED = {"context_tokens": 6_500, "prompt_rate": 200.0, "reply_rate": 40.0}
 """What the embedded model takes, by the counter of the readouts, and does in a second."""
@@ -34,7 +34,7 @@ class ModelAccess:
     @cached_property
     def settings(self) -> ModelSettings:
         """The settings of model calls. Raises `ModelSettingsError`."""
-        return ModelSettings()
+        return model_settings()
 
     @property
     def ledger(self) -> Path:
@@ -42,9 +42,19 @@ class ModelAccess:
         return self.home / "models" / "calls.sqlite"
 
     def endpoint(self, role: Role, name: str = "") -> Endpoint:
-        """Who answers in a role; `name` asks for another model there. Nothing is started."""
-        found = self.settings.endpoint(role) or _embedded(_NOWHERE)
-        return found.model_copy(update={"model": name}) if name else found
+        """Who answers in a role; `name` asks for another model there. Nothing is started.
+
+        Raises `ModelSettingsError` when a model is named and only the embedded one, which is another, would answer.
+        """
+        if found := self.settings.endpoint(role, name):
+            return found
+        embedded = _embedded(_NOWHERE)
+        if name and name != embedded.model:
+            raise ModelSettingsError(
+                f"model {name} is named for role {role} and no endpoint is set: set TRAILBENCH_MODEL_BASE_URL, "
+                f"or take the name out to ask the embedded {embedded.model}"
+            )
+        return embedded
 
     def fingerprint(self, role: Role, name: str = "") -> str:
         """What a result depends on: role, endpoint, model, decoding."""
@@ -55,7 +65,7 @@ class ModelAccess:
 
         It answers one call at a time, for nothing, at the rates measured on one machine.
         """
-        if all(self.settings.endpoint(role) for role in roles):
+        if all(map(self.settings.is_set, roles)):
             return self.settings
         free = {_embedded(_NOWHERE).model: Price(prompt=Decimal(0))}
         return self.settings.model_copy(update={**EMBEDDED, "prices": {**free, **self.settings.prices}})
@@ -74,7 +84,7 @@ class ModelAccess:
         """
         with ExitStack() as stack:
             endpoints: dict[Part, Endpoint] = {role: self.endpoint(role, name) for role, name in names.items()}
-            if unset := [role for role in names if self.settings.endpoint(role) is None]:
+            if unset := [role for role in names if not self.settings.is_set(role)]:
                 from resources.embedded_model import embedded_server
 
                 server = stack.enter_context(embedded_server(self.home))

@@ -36,8 +36,11 @@ def errors() -> Iterator[None]:
     from pipelines.commerce.mapping import MappingError
     from pipelines.commerce.reading import SourceError
     from pipelines.evaluation.experiment import BadExperiment
+    from pipelines.models import ModelStopped
     from resources.drops import DropError
+    from resources.embedded_model import EmbeddedModelUnavailable
     from resources.home import HomeError
+    from resources.models.settings import ModelSettingsError
     from resources.plugin_process import PluginError
     from resources.store import StoreError
     from resources.wall import WallBreached
@@ -55,6 +58,9 @@ def errors() -> Iterator[None]:
         StoreError,
         PluginError,
         WallBreached,
+        ModelSettingsError,
+        ModelStopped,
+        EmbeddedModelUnavailable,
         ExportError,
         RunFailed,
         typer.BadParameter,

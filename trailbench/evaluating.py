@@ -37,13 +37,17 @@ FREEZES = ("release", "onchain_release")
 
 
 def experiment_named(name: str) -> Experiment:
-    """A built-in experiment, or the one of a YAML file. Raises `ExportError` when there is neither."""
+    """A built-in experiment, or the one of a YAML file. Raises `ExportError` when there is neither, `BadExperiment`."""
     if name in BUILT_IN:
         return BUILT_IN[name]
     path = Path(name)
     if not path.is_file():
         raise ExportError(f"no experiment {name!r}: name a YAML file, or one of {', '.join(BUILT_IN)}")
-    return parse(path.read_text(encoding="utf-8"), str(path))
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ExportError(f"{path}: byte {error.start} is not UTF-8; save the file as UTF-8 text") from error
+    return parse(text, str(path))
 
 
 def newest_release(home: Home) -> str:
@@ -90,6 +94,8 @@ def bind_to_release(home: Home, experiment: Experiment, release: str) -> BoundEx
     if release_track(home, key) == "onchain":
         return bind_predictors(home, experiment, key, name, card)
     _known("reader", [reader.partition(":")[0] for reader in experiment.readers], READERS)
+    if odd := [one for one in experiment.readers if ":" in one and not asks_model(one)]:
+        raise ExportError(f"reader {odd[0]} names a model and asks none; write {odd[0].partition(':')[0]}")
     _known("method", experiment.methods, {*builtin_methods(), *(entry.name for entry in plugin_entries())})
     pools = home.store.scan("pools", {"release": key}, home.shards)
     asked = slice_of(pools, experiment)

@@ -29,6 +29,9 @@ BUILDER, LABEL = "builder", "label"
 method's own settings."""
 
 
+Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
+
+
 class BadExperiment(ValueError):
     """An experiment file that cannot be used; the message names file, line, field and reason."""
 
@@ -38,9 +41,11 @@ class Limits(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    calls: int | None = Field(default=None, ge=0, description="calls made (cached replies are free)")
-    tokens: int | None = Field(default=None, ge=0, description="prompt and reply tokens of calls made")
-    cost: float | None = Field(default=None, ge=0, description="cost of calls made, by the price table")
+    calls: int | None = Field(default=None, ge=0, strict=True, description="calls made (cached replies are free)")
+    tokens: int | None = Field(default=None, ge=0, strict=True, description="prompt and reply tokens of calls made")
+    cost: float | None = Field(
+        default=None, ge=0, allow_inf_nan=False, description="cost of calls made, by the price table"
+    )
 
 
 class Experiment(BaseModel):
@@ -61,27 +66,25 @@ class Experiment(BaseModel):
     judges: list[ReaderName] = Field(
         default=[], description="rubrics by which a model judges readouts; `grounded:NAME` names the model"
     )
-    judged: Annotated[int, Field(ge=1)] = Field(
+    judged: Count = Field(
         default=20, description="size of the keyed sample of readouts that are judged, the same of every memory"
     )
     models: dict[Role, str] = Field(default={}, description="role → model name, instead of the configured one")
     limits: Limits = Field(default=Limits(), description="limits of the model calls")
-    budgets: list[Annotated[int, Field(ge=1)]] = Field(
-        default=[600], min_length=1, description="readout budgets, tokens"
-    )
-    users: Annotated[int, Field(ge=1)] | Literal["all"] = Field(
-        default="all", description="size of the keyed sample of users, or all"
-    )
-    batches: Annotated[int, Field(ge=1)] | Literal["all"] = Field(
+    budgets: list[Count] = Field(default=[600], min_length=1, description="readout budgets, tokens")
+    users: Count | Literal["all"] = Field(default="all", description="size of the keyed sample of users, or all")
+    batches: Count | Literal["all"] = Field(
         default="all", description="first batches of a user that are taken in and asked about, or all"
     )
-    readings: Annotated[int, Field(ge=1)] | Literal["all"] = Field(
+    readings: Count | Literal["all"] = Field(
         default="all", description="size of the keyed sample of pools that every arm is asked, or all"
     )
     split: Literal["train", "validation", "test"] = Field(
         default="test", description="which targets of an on-chain release are asked; commerce releases have no splits"
     )
-    seed: int = Field(default=20261, ge=0, description="seed of the sample, of intervals and of methods that draw")
+    seed: int = Field(
+        default=20261, ge=0, lt=1 << 63, description="seed of the sample, of intervals and of methods that draw"
+    )
 
     @model_validator(mode="after")
     def _distinct(self) -> "Experiment":
@@ -234,7 +237,9 @@ def parse(text: str, file: str) -> Experiment:
         if root is None:
             raise BadExperiment(f"{file}: is empty; an experiment needs at least name and methods")
         _refuse_repeats(root, file)
-        value = yaml.safe_load(text)
+        value = yaml.load(text, _Loader)
+    except RecursionError as error:
+        raise BadExperiment(f"{file}: is nested too deep, or in itself") from error
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark else ""
@@ -245,10 +250,22 @@ def parse(text: str, file: str) -> Experiment:
         raise BadExperiment("\n".join(_explain(problem, root, file) for problem in error.errors())) from error
 
 
+class _Loader(yaml.SafeLoader):
+    """Says where a value is none: a date without such a day, an integer beyond all bounds."""
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        try:
+            return super().construct_object(node, deep)
+        except ValueError as error:
+            raise yaml.constructor.ConstructorError(None, None, str(error), node.start_mark) from error
+
+
 def _refuse_repeats(node: yaml.Node, file: str) -> None:
     if isinstance(node, yaml.MappingNode):
         seen: set[str] = set()
         for key, child in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise BadExperiment(f"{file}, line {key.start_mark.line + 1}: a field has no name but a list or a map")
             if key.value in seen:
                 raise BadExperiment(f"{file}, line {key.start_mark.line + 1}: {key.value} is given twice")
             seen.add(key.value)

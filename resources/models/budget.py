@@ -78,6 +78,7 @@ class Circuit:
     endpoint: str
     failures: int
     _in_a_row: int = 0
+    _answered: bool = False
     _last: str = ""
 
     def count(self, endpoint_fault: bool, reason: str) -> None:
@@ -85,6 +86,7 @@ class Circuit:
         if self.open:
             return
         self._in_a_row = self._in_a_row + 1 if endpoint_fault else 0
+        self._answered = self._answered or not endpoint_fault
         self._last = reason
 
     @property
@@ -95,7 +97,14 @@ class Circuit:
     def check(self) -> None:
         """Raise `ModelStopped` when the endpoint is given up."""
         if self.open:
-            raise ModelStopped(
-                f"{self.endpoint}: {self._in_a_row} calls in a row failed, the last with {self._last}; "
-                f"see to the endpoint, then {_RESUME}"
-            )
+            raise ModelStopped(self._message("calls in a row failed"))
+
+    def require_answer(self) -> None:
+        """Raise `ModelStopped` when calls have failed and none was answered: too few to give the endpoint up."""
+        if self._in_a_row and not self._answered:
+            raise ModelStopped(self._message("calls failed and none was answered"))
+
+    def _message(self, what: str) -> str:
+        return (
+            f"{self.endpoint}: {self._in_a_row} {what}, the last with {self._last}; see to the endpoint, then {_RESUME}"
+        )

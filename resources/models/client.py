@@ -18,11 +18,15 @@ import httpx2
 import openai
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from pipelines.models import ReplyStatus
+from pipelines.models import ModelStopped, ReplyStatus
 from resources.models.settings import Endpoint
 from resources.models.waits import asked_wait
 
 CUT = "the reply stopped at its token limit"
+_NO_PROXY = (
+    "a proxy of the environment cannot be used: HTTP_PROXY, HTTPS_PROXY and ALL_PROXY take http://host:port; "
+    "correct or unset them"
+)
 _AGAIN = frozenset({408, 409, 429})
 _OWN_FAULT = frozenset({400, 413, 422})
 """Statuses about one request, which say nothing about the endpoint."""
@@ -89,25 +93,32 @@ class _Vectors(BaseModel):
 
 
 class EndpointClient:
-    """The SDK's client of one endpoint, without its retries; used in one event loop."""
+    """The SDK's client of one endpoint, without its retries; used in one event loop.
+
+    Raises `ModelStopped` when the environment names a proxy that cannot be used.
+    """
 
     def __init__(self, endpoint: Endpoint, connections: int, timeout_seconds: float) -> None:
         self._timeout = timeout_seconds
         self._key = endpoint.api_key.get_secret_value() if endpoint.api_key else ""
         host = urlsplit(endpoint.base_url).hostname or ""
         limits = httpx2.Limits(max_connections=connections, max_keepalive_connections=connections)
+        try:
+            http_client = openai.DefaultAsyncHttpxClient(
+                limits=limits,
+                # A redirect would carry prompts to a host that nobody named; a proxy cannot reach this machine.
+                follow_redirects=False,
+                trust_env=host not in ("localhost", "127.0.0.1", "::1"),
+            )
+        except (ImportError, ValueError):
+            raise ModelStopped(_NO_PROXY) from None
         self._sdk = openai.AsyncOpenAI(
             base_url=endpoint.base_url,
             # The SDK wants one; servers that need none ignore it.
             api_key=self._key or "none",
             max_retries=0,
             timeout=timeout_seconds,
-            http_client=openai.DefaultAsyncHttpxClient(
-                limits=limits,
-                # A redirect would carry prompts to a host that nobody named; a proxy cannot reach this machine.
-                follow_redirects=False,
-                trust_env=host not in ("localhost", "127.0.0.1", "::1"),
-            ),
+            http_client=http_client,
         )
 
     async def chat(self, body: Mapping[str, Any]) -> Outcome:

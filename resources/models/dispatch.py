@@ -85,6 +85,7 @@ class Dispatcher:
         self._tasks: set[asyncio.Task[None]] = set()
         self._closed = False
         self._stopped = ""
+        self._failed = 0
         self._budget = Budget(rules)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="model-calls", daemon=True)
@@ -94,6 +95,16 @@ class Dispatcher:
     def spent(self) -> Amount:
         """What was spent on calls so far."""
         return self._budget.spent
+
+    @property
+    def failed(self) -> int:
+        """Calls that were made and got no reply."""
+        return self._failed
+
+    def require_answer(self) -> None:
+        """Raise `ModelStopped` when calls were made and an endpoint answered none of them."""
+        for lane in list(self._lanes.values()):
+            lane.circuit.require_answer()
 
     def make(self, calls: Sequence[Call]) -> list[Answered]:
         """Make calls that the cache does not hold; equal ones, also of other threads, are made once.
@@ -161,7 +172,13 @@ class Dispatcher:
 
     def _enqueue(self, begun: Sequence[tuple[Call, "Future[Answered]"]]) -> None:
         for call, future in begun:
-            lane = self._lane(call.endpoint)
+            try:
+                lane = self._lane(call.endpoint)
+            except Exception as error:
+                # Raised here, it would reach nobody, and who asked would wait for ever.
+                self._forget(call, future)
+                future.set_exception(error)
+                continue
             lane.waiting.append((call, future))
             if lane.workers < lane.width:
                 lane.workers += 1
@@ -215,6 +232,7 @@ class Dispatcher:
             spent = self._amount(call, outcome.tokens_in, outcome.tokens_out)
         finally:
             self._budget.settle(most, spent)
+        self._failed += outcome.status == "failed"
         whole = outcome.status in ("ok", "truncated")
         values = (outcome.tokens_in, outcome.tokens_out, latency_ms, conceded)
         kept = Kept(call.key, outcome.text, outcome.status, *values) if whole else None

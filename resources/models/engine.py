@@ -59,6 +59,15 @@ class ModelEngine:
         """What this engine has spent on calls that it made; cache hits are free."""
         return self._dispatcher.spent
 
+    @property
+    def failed(self) -> int:
+        """Calls that this engine made and that got no reply."""
+        return self._dispatcher.failed
+
+    def require_answer(self) -> None:
+        """Raise `ModelStopped` when calls were made and an endpoint answered none of them."""
+        self._dispatcher.require_answer()
+
     def close(self) -> None:
         """Drop the calls that have not begun, keep those that end within a few seconds, close the file."""
         self._dispatcher.close()

@@ -5,11 +5,11 @@ Read from `TRAILBENCH_MODEL_*` and, below it, from the YAML file that
 """
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -51,6 +51,17 @@ def checked_url(url: str) -> str:
     return f"{parts.scheme}://{shown}{f':{port}' if port else ''}{parts.path.rstrip('/')}"
 
 
+def _sendable(key: SecretStr) -> SecretStr:
+    text = key.get_secret_value()
+    if not (text.isascii() and text.isprintable()) or text != text.strip():
+        raise ValueError("the key holds a character that no header can carry, or space around it; set it again")
+    return key
+
+
+Key = Annotated[SecretStr, AfterValidator(_sendable)]
+"""A key that a header can carry; its errors do not repeat it."""
+
+
 class Endpoint(BaseModel):
     """One model behind one OpenAI-compatible endpoint."""
 
@@ -58,7 +69,7 @@ class Endpoint(BaseModel):
 
     base_url: str
     model: str
-    api_key: SecretStr | None = None
+    api_key: Key | None = None
     weak: bool = False
     """Every table must label its results as those of a weak model."""
     alias: str = ""
@@ -84,7 +95,7 @@ class PartSettings(BaseModel):
 
     base_url: str | None = None
     name: str | None = None
-    api_key: SecretStr | None = None
+    api_key: Key | None = None
     weak: bool | None = None
     concurrency: int | None = Field(default=None, ge=1)
 
@@ -139,7 +150,7 @@ class ModelSettings(CallRules, BaseSettings):
     file: Path | None = Field(default=None, description="YAML file with any of these settings")
     base_url: str | None = Field(default=None, description="base URL of an OpenAI-compatible endpoint")
     name: str | None = Field(default=None, description="model name, as the endpoint knows it")
-    api_key: SecretStr | None = Field(default=None, description="key of the endpoint")
+    api_key: Key | None = Field(default=None, description="key of the endpoint")
     weak: bool = Field(default=False, description="label every result as that of a weak model")
     builder: PartSettings = Field(default=PartSettings(), description="settings of the builder's own")
     reader: PartSettings = Field(default=PartSettings(), description="settings of the reader's own")
@@ -147,7 +158,7 @@ class ModelSettings(CallRules, BaseSettings):
     profile: PartSettings = Field(default=PartSettings(), description="settings of the profile writer's own")
     embedding: PartSettings = Field(default=PartSettings(), description="settings of the embeddings; none by default")
     openai_base_url: str | None = Field(default=None, validation_alias="OPENAI_BASE_URL")
-    openai_api_key: SecretStr | None = Field(default=None, validation_alias="OPENAI_API_KEY")
+    openai_api_key: Key | None = Field(default=None, validation_alias="OPENAI_API_KEY")
 
     @field_validator("base_url", "openai_base_url")
     @classmethod
@@ -166,18 +177,21 @@ class ModelSettings(CallRules, BaseSettings):
         """Arguments, then environment, then the YAML file."""
         return init_settings, env_settings, _ModelFile(settings_cls, init_settings, env_settings)
 
-    def endpoint(self, part: Part) -> Endpoint | None:
-        """The endpoint of a role; None where none is set, which means the embedded model.
-
-        Raises `ModelSettingsError` when a base URL is set without a model.
-        """
+    def is_set(self, part: Part) -> bool:
+        """Whether an endpoint is set for a role; where none is, the embedded model is meant."""
         own: PartSettings = getattr(self, part)
-        if part == "embedding" and not (own.name or own.base_url):
+        return bool(own.name or own.base_url or (part != "embedding" and (self.name or self.base_url)))
+
+    def endpoint(self, part: Part, named: str = "") -> Endpoint | None:
+        """The endpoint of a role, with the model `named` there instead of its own; None where none is set.
+
+        Raises `ModelSettingsError` when a base URL is set and no model.
+        """
+        if not self.is_set(part):
             return None
-        name = own.name or (self.name if part != "embedding" else None)
+        own: PartSettings = getattr(self, part)
+        name = named or own.name or (self.name if part != "embedding" else None)
         general = self.base_url or self.openai_base_url or OPENAI_URL
-        if not (own.base_url or self.base_url or name):
-            return None
         if not name:
             raise ModelSettingsError(
                 f"an endpoint is set for role {part} but no model; "
@@ -226,10 +240,13 @@ class _ModelFile(YamlConfigSettingsSource):
 
     def _read_file(self, file_path: Any) -> dict[str, Any]:
         try:
-            read = yaml.safe_load(file_path.read_text())
+            read = yaml.safe_load(file_path.read_text(encoding="utf-8"))
         except yaml.MarkedYAMLError as error:
             line = error.problem_mark.line + 1 if error.problem_mark else 1
             raise ModelSettingsError(f"{file_path}:{line}: not YAML; correct the file") from None
+        except (yaml.YAMLError, ValueError, RecursionError):
+            # A byte that is no UTF-8, a date that is none. What it says may repeat a key.
+            raise ModelSettingsError(f"{file_path}: cannot be read as YAML in UTF-8; correct the file") from None
         if not isinstance(read or {}, dict):
             raise ModelSettingsError(f"{file_path}:1: expected settings by name")
         unknown = sorted(set(read or {}) - set(ModelSettings.model_fields))

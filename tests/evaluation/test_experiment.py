@@ -87,6 +87,14 @@ def test_strange_configurations_get_keys_that_a_folder_can_carry():
         ("name: a\nmethods:\n  'm|x': [{}]\n", "f.yaml, line 3: .*should match"),
         ("- 1\n", "f.yaml, line 1: Input should be a valid dictionary"),
         ("name: a\nmethods: {m: [{}]}\nreaders: [lexical, lexical]\n", "readers holds a value twice"),
+        ("name: a\nmethods: {m: [{label: 2020-13-45}]}\n", "f.yaml, line 2: not YAML: month must be in"),
+        (f"name: a\nseed: {'1' * 5000}\n", "f.yaml, line 2: not YAML: Exceeds the limit"),
+        ("name: a\n? [m]\n: b\n", "f.yaml, line 2: a field has no name"),
+        ("name: &a [*a]\n", "f.yaml: is nested too deep, or in itself"),
+        (f"name: {'[' * 2000}\n", "f.yaml: is nested too deep"),
+        (f"name: a\nmethods: {{m: [{{}}]}}\nreadings: 1{'0' * 30}\n", "f.yaml, line 3: readings: .*less than or equal"),
+        ("name: a\nmethods: {m: [{}]}\nlimits:\n  calls: yes\n", "f.yaml, line 4: limits.calls: .*valid integer"),
+        ("name: a\nmethods: {m: [{}]}\nlimits: {cost: .inf}\n", "f.yaml, line 3: limits.cost: .*finite"),
     ],
 )
 def test_errors_name_file_line_and_field(text, message):

@@ -198,6 +198,29 @@ def test_an_endpoint_is_left_after_calls_that_fail_in_a_row(engine_of: EngineOf,
         assert server.count == 6
 
 
+@pytest.mark.parametrize("proxy", ["socks5h://127.0.0.1:9", "nonsense://127.0.0.1:9"])
+def test_a_proxy_that_cannot_be_used_is_named_and_nobody_waits_for_ever(
+    engine_of: EngineOf, asked: Asked, monkeypatch: pytest.MonkeyPatch, proxy: str
+) -> None:
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    with engine_of("http://endpoint.invalid/v1") as engine, pytest.raises(ModelStopped, match="ALL_PROXY take http"):
+        engine.model("reader").ask_all([asked("one"), asked("two")])
+
+
+def test_an_engine_tells_whether_anything_was_answered(engine_of: EngineOf, asked: Asked) -> None:
+    with (
+        model_server(lambda call: server_error() if call.text == "bad" else "good") as server,
+        engine_of(server.base_url, retries=0) as engine,
+    ):
+        engine.require_answer()
+        engine.model("reader").ask(asked("bad"))
+        with pytest.raises(ModelStopped, match="1 calls failed and none was answered, the last with HTTP 500"):
+            engine.require_answer()
+        engine.model("reader").ask_all([asked("good"), asked("bad", attempt=1)])
+        engine.require_answer()
+        assert engine.failed == 2
+
+
 @pytest.mark.parametrize("fault", [error(400, "too long"), two_choices(), Answer("")])
 def test_faults_of_one_request_say_nothing_about_the_endpoint(engine_of: EngineOf, asked: Asked, fault: Answer) -> None:
     with (

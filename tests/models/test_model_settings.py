@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from resources.model_access import ModelAccess
 from resources.models.settings import Endpoint, ModelSettings, ModelSettingsError, checked_url, model_settings
 
 V = "TRAILBENCH_MODEL_"
@@ -96,6 +97,7 @@ def test_environment_beats_file_field_by_field(monkeypatch: pytest.MonkeyPatch, 
         ("base_url: [", r"models\.yaml:\d+: not YAML"),
         ("- a\n", r"models\.yaml:1: expected settings"),
         ("concurency: 3\n", "no such setting: concurency"),
+        ("name: 2020-13-45\n", r"models\.yaml: cannot be read as YAML"),
     ],
 )
 def test_a_bad_file_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str, says: str) -> None:
@@ -106,6 +108,31 @@ def test_a_bad_file_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, te
     file.unlink()
     with pytest.raises(ModelSettingsError, match="is not there"):
         ModelSettings()
+
+
+def test_a_file_that_is_no_text_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    file = tmp_path / "models.yaml"
+    file.write_bytes(b"api_key: sk-planted\xff\n")
+    with pytest.raises(ModelSettingsError, match=r"models\.yaml: cannot be read as YAML in UTF-8") as caught:
+        from_env(monkeypatch, FILE=str(file))
+    assert "sk-planted" not in str(caught.value)
+
+
+def test_a_model_may_be_named_where_only_an_endpoint_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = from_env(monkeypatch, BASE_URL="http://host:8/v1", JUDGE_NAME="own")
+    assert settings.is_set("reader") and not settings.is_set("embedding")
+    assert settings.endpoint("reader", "named").model == settings.endpoint("judge", "named").model == "named"
+    assert settings.endpoint("judge").model == "own"
+
+
+def test_a_model_named_where_nothing_is_set_is_never_answered_by_another(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    access = ModelAccess(tmp_path)
+    own = access.endpoint("reader")
+    assert own.weak and access.endpoint("reader", own.model) == own
+    with pytest.raises(ModelSettingsError, match="model grand is named for role reader and no endpoint is set"):
+        access.endpoint("reader", "grand")
 
 
 def test_an_endpoint_without_a_model_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,6 +194,8 @@ def test_keys_are_in_no_text_of_the_settings(monkeypatch: pytest.MonkeyPatch) ->
         ("READER_NMAE", "sk-planted", "TRAILBENCH_MODEL_READER_NMAE: Extra inputs"),
         ("RETRIES", "sk-planted", "TRAILBENCH_MODEL_RETRIES: Input should be a valid integer"),
         ("PRICES", "{sk-planted", "prices"),
+        ("API_KEY", "sk-planted\n", "TRAILBENCH_MODEL_API_KEY: .*no header can carry"),
+        ("READER_API_KEY", "sk-planted-ключ", "TRAILBENCH_MODEL_READER_API_KEY: .*no header can carry"),
         ("PRICES", '{"m": {"prompt": -1}}', "TRAILBENCH_MODEL_PRICES_M_PROMPT: Input should be greater"),
     ],
 )
