@@ -351,8 +351,8 @@ DEMO_LLM = Experiment(
             {
                 "label": "small",
                 "context_tokens": 2400,
-                "reply_tokens": 240,
-                "max_patterns": 3,
+                "reply_tokens": 280,
+                "max_patterns": 2,
                 "max_themes": 2,
                 "retries": 0,
                 "closed_kinds": False,
