@@ -6,7 +6,7 @@ from pathlib import Path
 import yaml
 
 from pipelines.commerce.mapping import load_mapping
-from pipelines.evaluation.experiment import parse
+from pipelines.evaluation.experiment import own_settings, parse
 from pipelines.memory.registry import builtin_methods
 from pipelines.onchain.contenders import BASELINES
 from pipelines.onchain.experiment import arms
@@ -39,6 +39,14 @@ def test_the_mapping_is_accepted(tmp_path: Path) -> None:
 def test_the_experiment_is_accepted() -> None:
     experiment = parse(block("# mine.yaml"), "mine.yaml")
     assert list(experiment.budgets) == [300, 600] and list(experiment.readers) == ["embedding", "lexical"]
+
+
+def test_the_experiment_on_models_is_accepted() -> None:
+    experiment = parse(block("# models.yaml"), "models.yaml")
+    methods = builtin_methods()
+    for _, method, config in experiment.configured():
+        methods[method].config_model(**own_settings(config))
+    assert (experiment.limits.calls, experiment.batches, experiment.readings) == (20000, 6, 500)
 
 
 def test_the_judged_experiment_is_accepted() -> None:
