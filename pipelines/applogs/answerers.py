@@ -193,7 +193,8 @@ def _by_value(choose: Callable[[list[tuple[int, str]]], str]) -> Rule:
         if question["service_family"] == "user_communication":
             return None
         shape = json.loads(question["answer_template"] or question["output_template"] or "null")
-        key, cited = question["state_key"], []
+        key = question["state_key"]
+        cited: list[int] = []
 
         def slot(path: tuple[str, ...]) -> str | None:
             named = known.leaves.get(path[-1].lower(), []) if path else []

@@ -1,20 +1,16 @@
 """Table `gold_parts`: the fields and points of right answers (reference 3.4, 5.3, 5.4)."""
 
 import re
-from collections.abc import Iterable
 from typing import Any
-
-import polars as pl
 
 from pipelines.applogs.json_text import JsonObject, canonical
 from pipelines.applogs.state_values import ROOT, fields, humanised
-from pipelines.applogs.tables import APPLOG_TABLES
 from pipelines.evaluation.judging.comparators import WEEKDAY_WORDS
 
 GATE = "identity_gate"
 _CLOCK = re.compile(r"^([01]?\d|2[0-3]):[0-5]\d$")
 _DATE = re.compile(r"^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$")
-_NAMED = re.compile(r"\w.*\w|^\w$", re.DOTALL)
+_NAMED = re.compile(r"[^\W_]")
 _TIMES = frozenset({"time", "start_time", "end_time"})
 _DAYS = frozenset({"day_of_week", "days_of_week", "weekday", "weekdays"})
 _NUMBER_SETS = frozenset({"days_of_month", "day_of_month"})
@@ -29,7 +25,7 @@ def kind_of(path: str, value: Any) -> str:
         return "weekdays"
     if name.endswith("_date") and isinstance(value, str) and _DATE.match(value):
         return "date"
-    if name == "frequency_type" and isinstance(value, str):
+    if name == "frequency_type" and isinstance(value, str) and _NAMED.search(value):
         return "frequency"
     if isinstance(value, list) or name in _NUMBER_SETS:
         return "set"
@@ -60,12 +56,6 @@ def service_parts(
     rows = [] if message else [_field(user_id, item, path, right) for path, right, _ in fields(reference)]
     rows += [_point(user_id, item, point, judged=message, identity=humanised(state_key)) for point in points]
     return _placed(rows)
-
-
-def part_frame(rows: Iterable[JsonObject]) -> pl.DataFrame:
-    """Table `gold_parts` of these rows."""
-    table = APPLOG_TABLES["gold_parts"]
-    return pl.DataFrame(list(rows), schema=table.schema).sort(table.sort_by)
 
 
 def _field(user_id: str, item: str, path: str, right: Any) -> JsonObject:

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from pipelines.applogs.answers import ITEM
-from pipelines.applogs.json_text import dump
+from pipelines.applogs.json_text import canonical, dump
 from pipelines.applogs.mentions import mentioned
 from pipelines.applogs.state_values import ROOT
 from pipelines.evaluation.judging.comparators import (
@@ -138,7 +138,9 @@ def _texts(values: pl.Series, kind: Any) -> pl.Series:
         many = [[_text(one) for one in _split(value)] for value in read]
         texts = pl.Series("text", many, dtype=pl.List(pl.String))
     else:
-        texts = pl.Series("text", [_text(value) for value in read], dtype=pl.String)
+        # A list or an object is no value of a type that has one.
+        alone = [None if isinstance(value, list | dict) else _text(value) for value in read]
+        texts = pl.Series("text", alone, dtype=pl.String)
     lookup = pl.DataFrame({"json": distinct, "text": texts})
     return values.rename("json").to_frame().join(lookup, on="json", how="left", maintain_order="left")["text"]
 
@@ -151,4 +153,5 @@ def _split(value: Any) -> list[Any]:
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else dump(value)
+    # Sorted names, so that equal objects in a set are equal texts.
+    return value if isinstance(value, str) else canonical(value)

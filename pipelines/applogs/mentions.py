@@ -16,7 +16,7 @@ _DAY = (
 _NAMED_DAY = r"(?:mon|tues?|wednes|thurs?|fri|satur|sun)day"
 HOW_OFTEN = {
     "daily": r"\b(?:daily|(?:every|each) ?(?:day|morning|afternoon|evening|night))\b",
-    "weekly": rf"\b(?:weekly|(?:every|each) (?:week\b|weekend|weekday|{_NAMED_DAY})|{_NAMED_DAY}s)\b",
+    "weekly": rf"(?:^|[^\w-])(?:weekly|(?:every|each) (?:week\b|weekend|weekday|{_NAMED_DAY})|{_NAMED_DAY}s)\b",
     "biweekly": r"\b(?:bi-?weekly|fortnight(?:ly)?|every (?:other|second|two|2) weeks?)\b",
     "monthly_by_date": r"\b(?:monthly|(?:every|each) month|of (?:the|every|each) month)\b",
     "monthly_nth_weekday": r"\b(?:monthly|(?:every|each) month|of (?:the|every|each) month)\b",

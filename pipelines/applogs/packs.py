@@ -10,10 +10,10 @@ from typing import Any
 import polars as pl
 
 from pipelines.applogs.clock import wall_clock
-from pipelines.applogs.gold_parts import part_frame, service_parts, state_parts
+from pipelines.applogs.gold_parts import service_parts, state_parts
 from pipelines.applogs.json_text import JsonObject, canonical, dump, load
 from pipelines.applogs.state_values import BLANK, FILL, family_of, flat_states, normalised
-from pipelines.applogs.tables import APPLOG_TABLES, SERVICES
+from pipelines.applogs.tables import APPLOG_TABLES, SERVICES, table_of
 from pipelines.commerce.reading import SourceError
 from pipelines.hashing import digest
 from pipelines.tables import TIME
@@ -283,20 +283,18 @@ def _tables(reader: _Reader) -> Pack:
     anchors = _timed(reader, pl.DataFrame(reader.anchors, schema={**ANCHORS, "as_of": pl.String}))
     if twice := anchors.height - anchors["checkpoint_id"].n_unique():
         raise reader.fail("checkpoints", f"name {twice} ids twice", "Give each checkpoint its own id")
-    named = ("user_id", "checkpoint_id", "as_of")
+    place = ["user_id", "checkpoint_id"]
     rows = [{name: value for name, value in row.items() if name != "as_of"} for row in reader.questions]
-    questions = _table("questions", rows, without="as_of").join(
-        anchors.select(named), on=["user_id", "checkpoint_id"], how="left"
-    )
-    schema = APPLOG_TABLES["questions"].schema
+    questions = table_of("questions", rows).drop("as_of").join(anchors.select(*place, "as_of"), on=place, how="left")
+    table = APPLOG_TABLES["questions"]
     return Pack(
-        questions.select(schema.names()).sort(APPLOG_TABLES["questions"].sort_by),
+        questions.select(table.schema.names()).sort(table.sort_by),
         anchors.select(ANCHORS.keys()).sort("checkpoint_id"),
         Gold(
-            _table("gold_items", reader.items),
-            part_frame(reader.parts),
-            _table("gold_states", reader.states),
-            _table("gold_records", reader.records),
+            table_of("gold_items", reader.items),
+            table_of("gold_parts", reader.parts),
+            table_of("gold_states", reader.states),
+            table_of("gold_records", reader.records),
         ),
     )
 
@@ -309,10 +307,3 @@ def _timed(reader: _Reader, anchors: pl.DataFrame) -> pl.DataFrame:
         place = f"checkpoints[{first['index']}].as_of.timestamp"
         raise reader.fail(place, f"{first['text']!r} cannot be read as a time", "Write it as 2023-12-31 19:30:00")
     return timed
-
-
-def _table(name: str, rows: list[JsonObject], without: str = "") -> pl.DataFrame:
-    table = APPLOG_TABLES[name]
-    schema = {column: dtype for column, dtype in table.schema.items() if column != without}
-    filled = [{column: row.get(column) for column in schema} for row in rows]
-    return pl.DataFrame(filled, schema=schema).sort(table.sort_by)

@@ -146,7 +146,7 @@ def _monthly(seen: Ints, days: Ints, rules: RoutineSettings) -> tuple[dict[str, 
     dates = [_EPOCH + timedelta(days=int(one)) for one in days]
     held = set(seen.tolist())
     found: list[tuple[int, int, dict[str, Any], Ints, float]] = []
-    keys = {
+    keys: dict[str, list[tuple[int, ...]]] = {
         "monthly_by_date": [(one.day,) for one in dates],
         "monthly_nth_weekday": [((one.day - 1) // 7 + 1, one.weekday()) for one in dates],
     }

@@ -15,12 +15,13 @@ from typing import Any
 
 import polars as pl
 
-from pipelines.applogs.gold_parts import GATE, part_frame, service_parts
+from pipelines.applogs.gold_parts import GATE, service_parts
 from pipelines.applogs.json_text import JsonObject, canonical, dump
 from pipelines.applogs.packs import SERVICE_OF_FAMILY, service_item_id
 from pipelines.applogs.schedules import WEEKDAYS, next_day
 from pipelines.applogs.state_values import FILL, fields, humanised, template
-from pipelines.applogs.tasks import Asked, table_of
+from pipelines.applogs.tables import table_of
+from pipelines.applogs.tasks import Asked
 from pipelines.hashing import key64
 
 INSTRUCTIONS = {
@@ -67,7 +68,7 @@ def services(
     return Asked(
         table_of("questions", [question for question, _, _ in kept]),
         table_of("gold_items", [item for _, item, _ in kept]),
-        part_frame(part for _, _, parts in kept for part in parts),
+        table_of("gold_parts", (part for _, _, parts in kept for part in parts)),
     )
 
 

@@ -3,6 +3,9 @@
 Times are the wall clock of the log written as UTC: the published logs carry no zone, and none is invented.
 """
 
+from collections.abc import Iterable
+from typing import Any
+
 import polars as pl
 
 from pipelines.tables import TIME, Column, Table
@@ -249,3 +252,10 @@ APPLOG_TABLES: dict[str, Table] = {
     ),
 }
 """Table by name."""
+
+
+def table_of(name: str, rows: Iterable[dict[str, Any]]) -> pl.DataFrame:
+    """Rows as the table of this name, in its order; what a row does not hold is null."""
+    table = APPLOG_TABLES[name]
+    filled = [{column: row.get(column) for column in table.schema} for row in rows]
+    return pl.DataFrame(filled, schema=table.schema).sort(table.sort_by)

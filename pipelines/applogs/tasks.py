@@ -11,11 +11,11 @@ from typing import Any
 
 import polars as pl
 
-from pipelines.applogs.gold_parts import part_frame, state_parts
+from pipelines.applogs.gold_parts import state_parts
 from pipelines.applogs.json_text import JsonObject, canonical, dump
 from pipelines.applogs.packs import state_item_id
 from pipelines.applogs.state_values import BLANK, fields, humanised, template
-from pipelines.applogs.tables import APPLOG_TABLES
+from pipelines.applogs.tables import table_of
 
 WEEKDAY_NOTE = (
     " Weekdays are numbers from 0 (Monday) to 6 (Sunday); days of the month are calendar days from 1; "
@@ -142,12 +142,5 @@ def _asked(rows: list[_Row]) -> Asked:
     return Asked(
         table_of("questions", questions),
         table_of("gold_items", items),
-        part_frame(part for row in rows for part in row.parts),
+        table_of("gold_parts", (part for row in rows for part in row.parts)),
     )
-
-
-def table_of(name: str, rows: list[JsonObject]) -> pl.DataFrame:
-    """Rows as the table of this name, in its order; what a row does not hold is null."""
-    table = APPLOG_TABLES[name]
-    filled = [{column: row.get(column) for column in table.schema} for row in rows]
-    return pl.DataFrame(filled, schema=table.schema).sort(table.sort_by)
