@@ -156,7 +156,9 @@ def readings(context: dg.AssetExecutionContext, store: InputStore, models: Model
                 engine = stack.enter_context(engine_of(given, models, names))
                 stack.callback(lambda: spent.append(engine.spent))
                 stack.callback(lambda: lost.append(engine.failed))
-                reads = model_reader(engine.model("reader", given.scope("read")), context_tokens)
+                total = asked.select("user_id", "transition_index", "pool").n_unique()
+                tell = progress_log(context, "pools", total, lambda: said(engine.spent))
+                reads = model_reader(engine.model("reader", given.scope("read")), context_tokens, tell)
             made = reads.read(given["readouts"], asked, given["taxonomy"])
         return Made({"readings": made}, extra={**stated, UNANSWERED: sum(lost)}, companions={"pools": asked})
 
@@ -169,6 +171,8 @@ def readings(context: dg.AssetExecutionContext, store: InputStore, models: Model
             "users": list(given.own_users),
             "pools asked": given.spec.slice.pools,
             **stated,
+            # An arm whose prompts are those of another one needed the same calls, and its account says so.
+            **({"account": given.scope("read")} if names else {}),
         },
         code=("pipelines.evaluation.readers",),
         settings=given.settings,

@@ -24,6 +24,6 @@ def asks_model(reader: str) -> bool:
     return reader.partition(":")[0] == LLM
 
 
-def model_reader(model: Model, context_tokens: int) -> LlmReader:
-    """The reader `llm` over a model with a context of so many tokens."""
-    return LlmReader(model, load_tokens(), LlmReaderSettings(context_tokens=context_tokens))
+def model_reader(model: Model, context_tokens: int, progress: Callable[[int], None] = lambda _: None) -> LlmReader:
+    """The reader `llm` over a model with a context of so many tokens; `progress` is told the pools read so far."""
+    return LlmReader(model, load_tokens(), LlmReaderSettings(context_tokens=context_tokens), progress)

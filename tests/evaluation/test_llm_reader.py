@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scripted_model import ScriptedModel
 
-from pipelines.evaluation.readers import PLACEHOLDER
+from pipelines.evaluation.readers import PLACEHOLDER, llm
 from pipelines.evaluation.readers.llm import INSTRUCTIONS, LlmReader, LlmReaderSettings, label_names
 from pipelines.evaluation.scores import recall_by_position, score
 from pipelines.hashing import digest
@@ -258,3 +258,12 @@ def test_positions_show_a_reader_that_always_takes_the_first() -> None:
     units = score(readings, WORLD, WORLD_READOUTS, random_cohort(WORLD), method="m", reader="llm", budget=100)
     assert positions["n_hit"].sum() == units["n_hit"].sum() > 0
     assert units["average_precision"].null_count() == units.height
+
+
+def test_progress_tells_the_pools_read_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(llm, "TOLD_EVERY", 4)
+    told: list[int] = []
+    reader = LlmReader(ScriptedModel(by_hash), TOKENS, progress=told.append)
+    read = reader.read(WORLD_READOUTS, public(WORLD), NAMES)
+    assert told == [*range(4, read.height, 4), read.height] and len(told) > 2
+    assert read.equals(reader_of(by_hash)[0].read(WORLD_READOUTS, public(WORLD), NAMES))

@@ -5,7 +5,7 @@ order behind short labels, and how many to choose: no method, no key, no role. T
 reply is JSON and is read strictly; one that cannot be read is no answer.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
@@ -25,6 +25,8 @@ from pipelines.schema import TABLES, conform
 INSTRUCTIONS, QUESTION = load("reader/instructions"), load("reader/question")
 LABEL_TOKENS = 8
 """Room in a reply for one label with its quotes and comma, in any tokenizer."""
+TOLD_EVERY = 256
+"""Pools asked at once, and between two reports of progress."""
 MESSAGE_TOKENS = 16
 """Room for what an endpoint writes around the two messages."""
 
@@ -55,15 +57,25 @@ class Choice(BaseModel):
 
 
 class LlmReader:
-    """Asks `model` once a pool; `tokens` measures prompts against the declared context."""
+    """Asks `model` once a pool; `tokens` measures prompts against the declared context.
+
+    `progress` is told the number of pools that were read so far.
+    """
 
     name = "llm"
     version = "1"
 
-    def __init__(self, model: Model, tokens: Tokens, settings: LlmReaderSettings | None = None) -> None:
+    def __init__(
+        self,
+        model: Model,
+        tokens: Tokens,
+        settings: LlmReaderSettings | None = None,
+        progress: Callable[[int], None] = lambda _: None,
+    ) -> None:
         self._model = model
         self._tokens = tokens
         self._settings = settings or LlmReaderSettings()
+        self._progress = progress
 
     @property
     def prompt(self) -> str:
@@ -93,12 +105,19 @@ class LlmReader:
         """
         asked = self.prompts_for(readouts, pools, names)
         sent = asked.filter("fits").rows(named=True)
-        replies = iter(self._model.ask_all([self._request(row) for row in sent]))
+        replies = iter(self._ask([self._request(row) for row in sent]))
         rows = [
             _reading(row, next(replies)) if row["fits"] else _unit(row) | _no_answer("failed", "prompt_over_context")
             for row in asked.iter_rows(named=True)
         ]
         return conform(pl.LazyFrame(rows, schema=TABLES["readings"].schema), "readings").collect()
+
+    def _ask(self, requests: Sequence[Request]) -> list[Reply]:
+        replies: list[Reply] = []
+        for first in range(0, len(requests), TOLD_EVERY):
+            replies += self._model.ask_all(requests[first : first + TOLD_EVERY])
+            self._progress(len(replies))
+        return replies
 
     def prompts_for(self, readouts: pl.DataFrame, pools: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
         """What is sent for every pool that has a readout, exactly.
