@@ -21,7 +21,7 @@ import polars as pl
 from pipelines.applogs.json_text import JsonObject, dump
 from pipelines.applogs.routines import Routine, routines
 from pipelines.applogs.schedules import WEEKDAYS
-from pipelines.applogs.state_values import humanised
+from pipelines.applogs.state_values import ROOT, fields, humanised
 from pipelines.applogs.tables import APPLOG_TABLES
 
 MOST_CITED = 20
@@ -142,7 +142,7 @@ def _routine(known: Known, question: JsonObject) -> _Found | None:
         return _reminder(known, question) if question["service_family"] == "user_communication" else None
     if not question["state_key"].startswith("habits_state:"):
         return None
-    shape = json.loads(question["answer_template"])
+    shape = json.loads(question["answer_template"] or dump({"schedule": {"frequency_type": ""}, "start_time": ""}))
     routine = _of_key(known, question["state_key"])
     if routine is None:
         return None
@@ -178,8 +178,8 @@ def _reminder(known: Known, question: JsonObject) -> _Found | None:
     app = Counter(row["app"] for row in rows).most_common(1)[0][0]
     topic = TOPICS.get(app, "").split(" ")[0]
     often = "every day" if routine.schedule["frequency_type"] == "daily" else f"every {WEEKDAYS[weekday]}"
-    text = f"{often.capitalize()} at {routine.start_time}: time for your {topic} routine, {how} in {app} ({what})."
-    return _Found(text, routine.positions)
+    when = f"{often[0].upper()}{often[1:]} at {routine.start_time}"
+    return _Found(f"{when}: time for your {topic} routine, {how} in {app} ({what}).", routine.positions)
 
 
 def _weekdays(schedule: JsonObject) -> list[int]:
@@ -195,10 +195,13 @@ def _by_value(choose: Callable[[list[tuple[int, str]]], str]) -> Rule:
         shape = json.loads(question["answer_template"] or question["output_template"] or "null")
         key = question["state_key"]
         cited: list[int] = []
+        alone = sum(1 for _ in fields(shape)) == 1
 
         def slot(path: tuple[str, ...]) -> str | None:
-            named = known.leaves.get(path[-1].lower(), []) if path else []
-            rows = named or _speaking(known, _wanted(key) if key else frozenset(_words(" ".join(path))))
+            rows = known.leaves.get(path[-1].lower(), []) if path else []
+            # What was acted on stands for the value itself, not for when or where.
+            if not rows and (alone or path[-1] in (ROOT, "statement")):
+                rows = _speaking(known, _wanted(key) if key else frozenset(_words(" ".join(path))))
             if not rows:
                 return None
             value = choose(rows)

@@ -80,7 +80,9 @@ def _whole(wrong: pl.DataFrame, parts: pl.DataFrame, shown: pl.DataFrame | None)
         .select(*ITEM, "path")
         .unique()
     )
-    pairs = paths.join(seen.with_columns(everything=everything).explode("seen"), on=ITEM, how="left")
+    pairs = paths.join(
+        seen.with_columns(everything=everything).explode("seen", empty_as_null=True), on=ITEM, how="left"
+    )
     # A path covers itself and all below it.
     covered = (
         pl.col("everything")

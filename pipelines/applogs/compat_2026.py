@@ -12,12 +12,13 @@ from typing import Any
 
 import polars as pl
 
+from pipelines.applogs.evidence import evidence_scores
 from pipelines.applogs.state_values import aligned, template
 
 COMPAT = "dynamicmem-2026"
 _TOKEN = re.compile(r"[a-z0-9_]+")
 _PLACE = ["user_id", "checkpoint_id"]
-_EVIDENCE = {"precision": "evidence_precision", "recall": "evidence_recall", "f1": "evidence_f1"}
+_OVERLAPS = ("precision", "recall", "f1")
 
 
 def checkpoint_metrics(units: pl.DataFrame, standing: pl.DataFrame) -> pl.DataFrame:
@@ -25,7 +26,10 @@ def checkpoint_metrics(units: pl.DataFrame, standing: pl.DataFrame) -> pl.DataFr
 
     `units` and `standing` of published items; metrics that need a judge are absent without one.
     """
-    told = _values(standing)
+    told = _values(standing).join(
+        standing.select("user_id", "item", *evidence_scores(cited="retrieved", prefix="retrieval")),
+        on=["user_id", "item"], how="right",
+    )  # fmt: skip
     rows = units.filter(pl.col("expectation") == "value").join(told, on=["user_id", "item"], how="left")
     ran = rows.group_by(_PLACE).agg((pl.col("status") != "missing").any().alias("run")).filter("run")
     rows = rows.join(ran, on=_PLACE, how="semi")
@@ -40,15 +44,16 @@ def checkpoint_metrics(units: pl.DataFrame, standing: pl.DataFrame) -> pl.DataFr
             pl.col("value_f1").mean().alias("snapshot_value_f1_mean_on_expected"),
             pl.col("value_exact").mean().alias("snapshot_value_accuracy_on_expected"),
             pl.col("value_exact").all().cast(pl.Float64).alias("snapshot_exact_match"),
-            *(pl.col(mine).mean().alias(f"snapshot_evidence_{name}_mean_on_expected") for name, mine in
-              _EVIDENCE.items()),
+            *(pl.col(f"{kind}_{name}").mean().alias(f"snapshot_{kind}_{name}_mean_on_expected")
+              for kind in ("evidence", "retrieval") for name in _OVERLAPS),
             pl.col("evidence_exact").mean().alias("snapshot_evidence_exact_match_mean_on_expected"),
             score.null_count().alias("unjudged"),
         ),
         service.agg(
             score.mean().alias("rq3_apply_holistic_score"),
             pl.col("points").mean().alias("rq3_apply_answer_point_score_mean"),
-            *(pl.col(mine).mean().alias(f"rq3_apply_evidence_{name}") for name, mine in _EVIDENCE.items()),
+            *(pl.col(f"{kind}_{name}").mean().alias(f"rq3_apply_{kind}_{name}")
+              for kind in ("evidence", "retrieval") for name in _OVERLAPS),
             answered.mean().alias("rq3_apply_key_coverage"),
             answered.sum().cast(pl.Float64).alias("rq3_apply_item_count"),
             score.null_count().alias("unjudged"),

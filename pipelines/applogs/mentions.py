@@ -97,4 +97,5 @@ def _members(frame: pl.DataFrame) -> pl.Series:
     rows = frame.with_row_index("row")
     each = rows.explode("right")
     named = each.select("row", _names(each.select("right", "message")).alias("agreement"))
-    return named.group_by("row").agg(pl.col("agreement").mean()).sort("row")["agreement"].fill_null(0.0)
+    share = named.group_by("row").agg(pl.col("agreement").mean())
+    return rows.join(share, on="row", how="left", maintain_order="left")["agreement"].fill_null(0.0)

@@ -43,7 +43,7 @@ class Gold:
 
 @dataclass(frozen=True)
 class Pack:
-    """A pack behind the wall: table `questions`, where the checkpoints lie (`ANCHORS`), and the gold side."""
+    """A pack behind the wall: table `tasks`, where the checkpoints lie (`ANCHORS`), and the gold side."""
 
     questions: pl.DataFrame
     anchors: pl.DataFrame
@@ -285,8 +285,8 @@ def _tables(reader: _Reader) -> Pack:
         raise reader.fail("checkpoints", f"name {twice} ids twice", "Give each checkpoint its own id")
     place = ["user_id", "checkpoint_id"]
     rows = [{name: value for name, value in row.items() if name != "as_of"} for row in reader.questions]
-    questions = table_of("questions", rows).drop("as_of").join(anchors.select(*place, "as_of"), on=place, how="left")
-    table = APPLOG_TABLES["questions"]
+    questions = table_of("tasks", rows).drop("as_of").join(anchors.select(*place, "as_of"), on=place, how="left")
+    table = APPLOG_TABLES["tasks"]
     return Pack(
         questions.select(table.schema.names()).sort(table.sort_by),
         anchors.select(ANCHORS.keys()).sort("checkpoint_id"),

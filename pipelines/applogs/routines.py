@@ -54,6 +54,24 @@ class Routine:
         return f"{self.minute // 60:02}:{self.minute % 60:02}"
 
 
+@dataclass(frozen=True)
+class Calendar:
+    """Places of consecutive days in their months."""
+
+    of_month: Ints
+    """Day of the month."""
+    nth_weekday: Ints
+    """7 · week of the month (from 1) + weekday."""
+
+
+def _calendar(first: int, last: int) -> Calendar:
+    dates = [_EPOCH + timedelta(days=day) for day in range(first, last + 1)]
+    return Calendar(
+        np.array([one.day for one in dates]),
+        np.array([7 * ((one.day - 1) // 7 + 1) + one.weekday() for one in dates]),
+    )
+
+
 def routines(logs: pl.DataFrame, settings: RoutineSettings | None = None) -> list[Routine]:
     """Routines in some logs of one user (rows of `app_logs`, all that is visible), the most often seen first.
 
@@ -66,15 +84,23 @@ def routines(logs: pl.DataFrame, settings: RoutineSettings | None = None) -> lis
     day = (ordered["time"].dt.date() - _EPOCH).dt.total_days().to_numpy().astype(np.int64)
     minute = (ordered["time"].dt.hour().cast(pl.Int64) * 60 + ordered["time"].dt.minute().cast(pl.Int64)).to_numpy()
     position, app = ordered["position"].cast(pl.Int64).to_numpy(), ordered["app"].to_numpy()
+    calendar = _calendar(int(day.min()), int(day.max()))
     found: list[Routine] = []
     for name in (*sorted(set(app.tolist())), ANY_APP):
         mine = np.ones(len(app), dtype=bool) if name == ANY_APP else app == name
-        found += _of_app(day[mine], minute[mine], position[mine], int(day.min()), int(day.max()), name, rules)
+        found += _of_app(day[mine], minute[mine], position[mine], calendar, int(day.min()), int(day.max()), name, rules)
     return _distinct(found, rules)
 
 
 def _of_app(
-    day: Ints, minute: Ints, position: Ints, first: int, last: int, app: str, rules: RoutineSettings
+    day: Ints,
+    minute: Ints,
+    position: Ints,
+    calendar: Calendar,
+    first: int,
+    last: int,
+    app: str,
+    rules: RoutineSettings,
 ) -> Iterator[Routine]:
     times, counts = np.unique(minute, return_counts=True)
     taken = np.zeros(len(minute), dtype=bool)
@@ -85,7 +111,7 @@ def _of_app(
         seen = np.unique(day[near])
         if len(seen) < rules.days:
             continue
-        if (hypothesis := _schedule(seen, first, last, rules)) is None:
+        if (hypothesis := _schedule(seen, first, last, calendar, rules)) is None:
             continue
         schedule, days, kept = hypothesis
         own = near & np.isin(day, days)
@@ -93,13 +119,15 @@ def _of_app(
         yield Routine(schedule, int(np.median(minute[own])), app, kept, tuple(int(one) for one in position[own]))
 
 
-def _schedule(seen: Ints, first: int, last: int, rules: RoutineSettings) -> tuple[dict[str, Any], Ints, float] | None:
+def _schedule(
+    seen: Ints, first: int, last: int, calendar: Calendar, rules: RoutineSettings
+) -> tuple[dict[str, Any], Ints, float] | None:
     recent = np.arange(max(first, last - 7 * rules.weeks + 1), last + 1)
     lately = np.intersect1d(seen, recent)
     return (
         _weekly(lately, recent, rules)
         or _biweekly(lately, recent, rules)
-        or _monthly(seen, np.arange(max(first, last - 31 * rules.months + 1), last + 1), rules)
+        or _monthly(seen, first, last, calendar, rules)
     )
 
 
@@ -142,28 +170,28 @@ def _of_parity(days: Ints, weekday: int, parity: int) -> Ints:
     return out
 
 
-def _monthly(seen: Ints, days: Ints, rules: RoutineSettings) -> tuple[dict[str, Any], Ints, float] | None:
-    dates = [_EPOCH + timedelta(days=int(one)) for one in days]
-    held = set(seen.tolist())
-    found: list[tuple[int, int, dict[str, Any], Ints, float]] = []
-    keys: dict[str, list[tuple[int, ...]]] = {
-        "monthly_by_date": [(one.day,) for one in dates],
-        "monthly_nth_weekday": [((one.day - 1) // 7 + 1, one.weekday()) for one in dates],
-    }
-    for rank, (kind, places) in enumerate(keys.items()):
-        for key in sorted(set(places)):
-            due = np.array([one for one, place in zip(days.tolist(), places, strict=True) if place == key])
-            own = np.array([one for one in due.tolist() if one in held], dtype=np.int64)
-            if len(own) < rules.days or len(own) < rules.kept * len(due):
+def _monthly(
+    seen: Ints, first: int, last: int, calendar: Calendar, rules: RoutineSettings
+) -> tuple[dict[str, Any], Ints, float] | None:
+    begin = max(first, last - 31 * rules.months + 1)
+    lately = seen[seen >= begin]
+    best: tuple[dict[str, Any], Ints, float] | None = None
+    for kind, codes in (("monthly_by_date", calendar.of_month), ("monthly_nth_weekday", calendar.nth_weekday)):
+        n = int(codes.max()) + 1
+        due = np.bincount(codes[begin - first :], minlength=n)
+        hits = np.bincount(codes[lately - first], minlength=n)
+        # Most of the logs at this time must be the routine's: a weekly one meets every date as well.
+        regular = (hits >= rules.days) & (hits >= rules.kept * due) & (2 * hits >= len(lately))
+        for code in np.flatnonzero(regular):
+            days = first + np.flatnonzero(codes == code)
+            own = lately[codes[lately - first] == code]
+            # Missed twice in a row at the end, it is over.
+            if own[-1] < days[-2:][0] or (best is not None and len(own) <= len(best[1])):
                 continue
-            named: dict[str, Any] = (
-                {"days_of_month": [key[0]]} if rank == 0 else {"week_of_month": key[0], "day_of_week": key[1]}
-            )
-            found.append((-len(own), rank, {"frequency_type": kind, **named}, own, len(own) / len(due)))
-    if not found:
-        return None
-    _, _, schedule, own, kept = min(found, key=lambda one: (one[0], one[1], str(one[2])))
-    return schedule, own, kept
+            named = {"days_of_month": [int(code)]} if kind == "monthly_by_date" else {
+                "week_of_month": int(code) // 7, "day_of_week": int(code) % 7}  # fmt: skip
+            best = {"frequency_type": kind, **named}, own, float(hits[code] / due[code])
+    return best
 
 
 def _distinct(found: list[Routine], rules: RoutineSettings) -> list[Routine]:

@@ -66,7 +66,7 @@ def services(
     made = [_service(state, moments) for state in placed.sort("user_id", "checkpoint_id", "state_key").to_dicts()]
     kept = [one for one in made if one is not None]
     return Asked(
-        table_of("questions", [question for question, _, _ in kept]),
+        table_of("tasks", [question for question, _, _ in kept]),
         table_of("gold_items", [item for _, item, _ in kept]),
         table_of("gold_parts", (part for _, _, parts in kept for part in parts)),
     )

@@ -78,7 +78,7 @@ APPLOG_TABLES: dict[str, Table] = {
         },
         key=("user_id", "checkpoint_index"),
     ),
-    "questions": Table(
+    "tasks": Table(
         "What is asked at a checkpoint, and nothing else that the pack says.",
         {
             "user_id": _USER,

@@ -140,7 +140,7 @@ def _asked(rows: list[_Row]) -> Asked:
         for row in rows
     ]
     return Asked(
-        table_of("questions", questions),
+        table_of("tasks", questions),
         table_of("gold_items", items),
         table_of("gold_parts", (part for row in rows for part in row.parts)),
     )

@@ -52,7 +52,7 @@ def scored(items: list[dict[str, Any]], parts: pl.DataFrame, given: pl.DataFrame
     """Units under verdicts."""
     stand = standing(table_of("gold_items", items), given)
     agreed = agreements(parts, stand)
-    questions = table_of("questions", [{**item, "question_text": "?", "as_of": None} for item in items])
+    questions = table_of("tasks", [{**item, "question_text": "?", "as_of": None} for item in items])
     shown = judge_parts(questions, agreed, stand)
     return units(stand, agreed, verdicts(shown, **said), points_by_rule(agreed))
 
@@ -147,7 +147,7 @@ def test_statuses_and_the_fixed_denominator() -> None:
 
 def test_only_errors_and_what_was_never_tried_are_asked_again() -> None:
     names = ["ok", "none", "down", "broken", "gone"]
-    questions = table_of("questions", [{"user_id": USER, "item": name} for name in names])
+    questions = table_of("tasks", [{"user_id": USER, "item": name} for name in names])
     given = answers(ok="x", none=("abstained", None, []), down=("transport_error", None, []),
                     broken=("parse_error", None, []))  # fmt: skip
     assert to_ask(questions, given)["item"].to_list() == ["broken", "down", "gone"]
@@ -188,7 +188,7 @@ def test_verdicts_left_out_are_errors_and_foreign_ones_are_refused() -> None:
 def test_the_judge_sees_what_it_needs_and_no_log() -> None:
     item = gold_item("a", FOUR, evidence=["log_00007"])
     stand = standing(table_of("gold_items", [item]), answers(a=("ok", SAID, ["log_00009"])))
-    question = table_of("questions", [{**item, "question_text": "What is it?", "as_of": None}])
+    question = table_of("tasks", [{**item, "question_text": "What is it?", "as_of": None}])
     shown = judge_parts(question, agreements(parts_of(a=FOUR), stand), stand)
     assert checked(shown).height == 4
     assert shown.filter(part="time").select("question", "expected", "given").row(0) == (
@@ -254,6 +254,11 @@ def test_compatible_metrics_by_their_published_names() -> None:
     assert found["c1", "snapshot_value_f1_mean_on_expected"] == pytest.approx((2 * 2 / 5 + 0) / 2)
     assert found["c1", "snapshot_value_accuracy_on_expected"] == found["c1", "snapshot_exact_match"] == 0.0
     assert found["c1", "snapshot_evidence_recall_mean_on_expected"] == pytest.approx((0.5 + 1) / 2)
+    assert not [name for _, name in found if "retrieval" in name], "no memory told what it delivered"
+    told = stand.with_columns(retrieved=pl.lit(["log_1", "log_2"], pl.List(pl.String)))
+    again = checkpoint_metrics(table, told).filter(checkpoint_id="c1")
+    [recall] = again.filter(metric="snapshot_retrieval_recall_mean_on_expected")["value"].to_list()
+    assert recall == pytest.approx((1 + 0) / 2)
     means = dict(summary(checkpoint_metrics(table, stand)).select("metric", "value").iter_rows())
     assert means["snapshot_holistic_score_mean"] == pytest.approx(0.4)
 
