@@ -1,10 +1,10 @@
 """Answers held against the frozen questions: each question has one standing, and none leaves the denominator."""
 
-import json
 from typing import Any
 
 import polars as pl
 
+from pipelines.applogs.json_text import strict
 from pipelines.applogs.state_values import says_nothing
 from pipelines.applogs.tables import APPLOG_TABLES, UNIT_STATUS
 
@@ -18,11 +18,11 @@ class BadAnswers(ValueError):
 
 
 def read_answer(text: str | None) -> tuple[str, Any]:
-    """(status, value) of an answer's JSON: abstained where it holds nothing, parse_error where it is no JSON."""
+    """(status, value) of an answer's JSON: abstained where it holds nothing, parse_error where it is no sound JSON."""
     if text is None:
         return "abstained", None
     try:
-        value = json.loads(text)
+        value = strict(text)
     except (ValueError, RecursionError):
         return "parse_error", None
     return ("abstained", None) if says_nothing(value) else ("ok", value)

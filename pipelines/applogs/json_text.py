@@ -48,6 +48,14 @@ def _finite(text: str) -> float:
     return number
 
 
+def strict(text: str) -> Any:
+    """The value of a JSON text. Raises `ValueError` for what `load` refuses, `RecursionError` for endless nesting."""
+    value = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant, parse_float=_finite)
+    _refuse_depth(value)
+    dump(value).encode()
+    return value
+
+
 def load(data: bytes, file: str) -> Any:
     """The value of a JSON file in UTF-8 (a byte-order mark is passed over).
 
@@ -56,11 +64,7 @@ def load(data: bytes, file: str) -> Any:
     """
     remedy = "Send the file as it was published"
     try:
-        value = json.loads(
-            data.decode("utf-8-sig"), object_pairs_hook=_once, parse_constant=_no_constant, parse_float=_finite
-        )
-        _refuse_depth(value)
-        dump(value).encode()
+        value = strict(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise SourceError(file, line, "not UTF-8 text", remedy) from None

@@ -42,7 +42,8 @@ def mentioned(expected: pl.Series, messages: pl.Series, kind: str, minutes: floa
         agreed = days.agreement(days.read(pl.col("right")), days.read(named))
         return frame.select(agreed.alias("agreement")).to_series()
     if kind == "frequency":
-        return _searched(frame, {right: HOW_OFTEN.get(right, re.escape(right)) for right in _values(frame)})
+        names = {right: " ".join(right.lower().split()) for right in _values(frame)}
+        return _searched(frame, {right: HOW_OFTEN.get(name, re.escape(name)) for right, name in names.items()})
     if kind == "identity":
         return _identities(frame)
     if kind == "set":

@@ -181,8 +181,8 @@ class _Reader:
             {**self.truth(place), "item": item, "task": "state_completion", "state_key": key, "family": family}
             | {"expectation": "value", "reference": canonical(value), "evidence": evidence}
         )
-        points = asked.get("scoring_points") or []
-        self.parts += state_parts(self.user, item, value, self.points(points, f"{path}.scoring_points"))
+        points = self.points(asked.get("scoring_points") or [], f"{path}.scoring_points")
+        self.add_parts(state_parts(self.user, item, value, points), path)
 
     def points(self, points: Any, path: str) -> list[JsonObject]:
         if not isinstance(points, list) or not all(isinstance(point, dict) for point in points):
@@ -232,6 +232,11 @@ class _Reader:
         rows = service_parts(self.user, item, key, service, reference, points)
         if not rows:
             raise self.fail(path, "has neither a reference output nor scoring points")
+        self.add_parts(rows, path)
+
+    def add_parts(self, rows: list[JsonObject], path: str) -> None:
+        if len({row["part"] for row in rows}) < len(rows):
+            raise self.fail(path, "names a point like a field")
         self.parts += rows
 
 

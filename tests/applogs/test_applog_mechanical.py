@@ -90,6 +90,8 @@ def test_a_value_without_fields_is_one_field() -> None:
         ("frequency", "biweekly", "every other week", 1.0),
         ("frequency", "weekly", "a biweekly call", 0.0),
         ("frequency", "weekly", "a bi-weekly call", 0.0),
+        ("frequency", "Weekly", "as every Sunday", 1.0),
+        ("frequency", "every (odd) Monday", "Every (odd) Monday!", 1.0),
         ("identity", "budget review", "Time to review your budgets", 1.0),
         ("identity", "budget review", "time for your run", 0.0),
         ("identity", "evening walk with spouse", "Your evening walking with your spouse", 1.0),

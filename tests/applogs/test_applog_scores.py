@@ -153,8 +153,11 @@ def test_only_errors_and_what_was_never_tried_are_asked_again() -> None:
     assert to_ask(questions, given)["item"].to_list() == ["broken", "down", "gone"]
 
 
-def test_answers_that_are_no_json_are_parse_errors() -> None:
-    given = answers(a="x").with_columns(answer=pl.lit("{x"))
+@pytest.mark.parametrize(
+    "text", ["{x", "NaN", '{"value": Infinity}', "1e999", '"\\ud800"', '{"a": 1, "a": 2}', "[" * 5000]
+)
+def test_answers_that_are_no_json_are_parse_errors(text: str) -> None:
+    given = answers(a="x").with_columns(answer=pl.lit(text))
     assert standing(table_of("gold_items", [gold_item("a")]), given)["status"].to_list() == ["parse_error"]
 
 

@@ -221,6 +221,14 @@ def test_bad_packs_name_the_field(change: Any, named: str) -> None:
         read_pack(as_bytes(value), "task_packs.json", USER)
 
 
+def test_a_point_named_like_a_field_is_refused() -> None:
+    value = whole_pack()
+    item = value["checkpoints"][0]["state_completion_pack"]["keys"]["habits_state:budget_review"]
+    item["scoring_points"] = [{"point_id": "timing.start_time"}]
+    with pytest.raises(SourceError, match="names a point like a field"):
+        read_pack(as_bytes(value), "p", USER)
+
+
 def test_twice_the_same_checkpoint_is_refused() -> None:
     value = whole_pack()
     value["checkpoints"] *= 2
