@@ -12,9 +12,9 @@ import polars as pl
 from pipelines.applogs.clock import wall_clock
 from pipelines.applogs.gold_parts import service_parts, state_parts
 from pipelines.applogs.json_text import JsonObject, canonical, dump, load
-from pipelines.applogs.state_values import BLANK, FILL, family_of, flat_states, normalised
+from pipelines.applogs.pack_fields import Checked
+from pipelines.applogs.state_values import flat_states, normalised
 from pipelines.applogs.tables import APPLOG_TABLES, SERVICES, table_of
-from pipelines.commerce.reading import SourceError
 from pipelines.hashing import digest
 from pipelines.tables import TIME
 
@@ -28,7 +28,6 @@ ANCHORS: dict[str, pl.DataType | type[pl.DataType]] = {
 """Where a pack says that its checkpoints lie; the harness resolves them (`checkpoints.cut`)."""
 SERVICE_OF_FAMILY = {"habit": SERVICES[0], "preference": SERVICES[1], "attribute": SERVICES[2]}
 STATE, SERVICE = "state_completion_pack", "rq3_apply_service_qa"
-_BLANKS = {BLANK, FILL, ""}
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,7 @@ class Pack:
 
 class _Reader:
     def __init__(self, file: str, user_id: str) -> None:
-        self.file, self.user = file, user_id
+        self.user, self.at = user_id, Checked(file)
         self.questions: list[JsonObject] = []
         self.anchors: list[JsonObject] = []
         self.items: list[JsonObject] = []
@@ -60,55 +59,16 @@ class _Reader:
         self.states: list[JsonObject] = []
         self.records: list[JsonObject] = []
 
-    def fail(self, path: str, what: str, remedy: str = "Give the pack as it was published") -> SourceError:
-        return SourceError(self.file, None, f"{path} {what}", remedy)
-
-    def object(self, holder: JsonObject, name: str, path: str) -> JsonObject:
-        value = holder.get(name)
-        if value is None:
-            return {}
-        if not isinstance(value, dict):
-            raise self.fail(f"{path}.{name}", "is no object")
-        return value
-
-    def text(self, holder: JsonObject, name: str, path: str, *, needed: bool = False) -> str | None:
-        value = holder.get(name)
-        if value is None and not needed:
-            return None
-        if not isinstance(value, str) or (needed and not value.strip()):
-            raise self.fail(f"{path}.{name}", "is no text" if name in holder else "is absent")
-        return value
-
-    def blanks(self, holder: JsonObject, name: str, path: str) -> str | None:
-        """A template's JSON; a leaf that is no blank would tell the answer."""
-        if (shape := holder.get(name)) is None:
-            return None
-        if leaf := _filled(shape, f"{path}.{name}"):
-            raise self.fail(leaf, "is a value where a template has a blank", f"Write {BLANK!r} or {FILL!r} there")
-        return dump(shape)
-
-    def ids(self, holder: JsonObject, name: str, path: str) -> list[str]:
-        found = holder.get(name) or []
-        if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
-            raise self.fail(f"{path}.{name}", "is no list of ids (texts)")
-        return list(dict.fromkeys(one for one in found if one))
-
-    def family(self, key: str, path: str) -> str:
-        try:
-            return family_of(key)
-        except ValueError as error:
-            raise self.fail(path, f"cannot be read: {error}") from None
-
     def checkpoint(self, one: JsonObject, path: str) -> None:
-        checkpoint_id = self.text(one, "checkpoint_id", path, needed=True)
-        as_of = self.object(one, "as_of", path)
+        checkpoint_id = self.at.text(one, "checkpoint_id", path, needed=True)
+        as_of = self.at.object(one, "as_of", path)
         index = as_of.get("log_index")
         if index is not None and (isinstance(index, bool) or not isinstance(index, int)):
-            raise self.fail(f"{path}.as_of.log_index", "is no whole number")
+            raise self.at.fail(f"{path}.as_of.log_index", "is no whole number")
         place = {"user_id": self.user, "checkpoint_id": checkpoint_id}
-        place["as_of"] = self.text(as_of, "timestamp", f"{path}.as_of", needed=True)
+        place["as_of"] = self.at.text(as_of, "timestamp", f"{path}.as_of", needed=True)
         self.anchors.append(
-            {**place, "log_index": index, "app_log_id": self.text(as_of, "app_log_id", f"{path}.as_of")}
+            {**place, "log_index": index, "app_log_id": self.at.text(as_of, "app_log_id", f"{path}.as_of")}
         )
         states, seen = self.true_states(one, path)
         for key, item in self.keys(one, STATE, path):
@@ -117,13 +77,13 @@ class _Reader:
             where = f"{path}.{SERVICE}.keys[{key!r}].items"
             listed = holder.get("items") or []
             if not isinstance(listed, list) or not all(isinstance(item, dict) for item in listed):
-                raise self.fail(where, "is no list of objects")
+                raise self.at.fail(where, "is no list of objects")
             # The published protocol asks the first item of a key and no other.
             for item in listed[:1]:
                 self.service_item(place, key, item, f"{where}[0]")
         for key, value in states.items():
             self.states.append(
-                {**self.truth(place), "state_key": key, "family": self.family(key, path), "expectation": "value"}
+                {**self.truth(place), "state_key": key, "family": self.at.family(key, path), "expectation": "value"}
                 | {"value": canonical(value), "evidence": seen.get(key, [])}
             )
         for field, value in one.items():
@@ -133,25 +93,25 @@ class _Reader:
 
     def true_states(self, one: JsonObject, path: str) -> tuple[JsonObject, dict[str, list[str]]]:
         try:
-            values = flat_states(self.object(one, "validated_snapshot_state", path))
-            shown = flat_states(self.object(one, "state_observability", path))
+            values = flat_states(self.at.object(one, "validated_snapshot_state", path))
+            shown = flat_states(self.at.object(one, "state_observability", path))
         except ValueError as error:
-            raise self.fail(path, f"cannot be read: {error}") from None
+            raise self.at.fail(path, f"cannot be read: {error}") from None
         seen = {}
         for key, record in shown.items():
             where = f"{path}.state_observability[{key!r}]"
             if not isinstance(record, dict):
-                raise self.fail(where, "is no object")
-            last = self.text(record, "last_app_log_id", where)
-            seen[key] = self.ids(record, "evidence_app_log_ids", where) or ([last] if last else [])
+                raise self.at.fail(where, "is no object")
+            last = self.at.text(record, "last_app_log_id", where)
+            seen[key] = self.at.ids(record, "evidence_app_log_ids", where) or ([last] if last else [])
         asked = {key: normalised(value) for key, value in values.items()}
         return {key: value for key, value in asked.items() if value is not None}, seen
 
     def keys(self, one: JsonObject, pack: str, path: str) -> list[tuple[str, JsonObject]]:
-        held = self.object(self.object(one, pack, path), "keys", f"{path}.{pack}")
+        held = self.at.object(self.at.object(one, pack, path), "keys", f"{path}.{pack}")
         for key, value in held.items():
             if not isinstance(value, dict):
-                raise self.fail(f"{path}.{pack}.keys[{key!r}]", "is no object")
+                raise self.at.fail(f"{path}.{pack}.keys[{key!r}]", "is no object")
         return sorted(held.items())
 
     def truth(self, place: JsonObject) -> JsonObject:
@@ -161,11 +121,11 @@ class _Reader:
     def state_item(
         self, place: JsonObject, key: str, asked: JsonObject, value: Any, evidence: list[str], path: str
     ) -> None:
-        family = self.family(key, path)
+        family = self.at.family(key, path)
         if value is None:
             return  # As published: a key without a right answer is not asked for.
         item = state_item_id(self.user, place["checkpoint_id"], key)
-        text = self.text(asked, "question_text", path, needed=True)
+        text = self.at.text(asked, "question_text", path, needed=True)
         self.questions.append(
             {
                 **place,
@@ -173,44 +133,36 @@ class _Reader:
                 "task": "state_completion",
                 "state_key": key,
                 "question_text": text,
-                "retrieval_query": self.text(asked, "retrieval_query", path) or text,
-                "answer_template": self.blanks(asked, "answer_template", path),
+                "retrieval_query": self.at.text(asked, "retrieval_query", path) or text,
+                "answer_template": self.at.blanks(asked, "answer_template", path),
             }
         )
         self.items.append(
             {**self.truth(place), "item": item, "task": "state_completion", "state_key": key, "family": family}
             | {"expectation": "value", "reference": canonical(value), "evidence": evidence}
         )
-        points = self.points(asked.get("scoring_points") or [], f"{path}.scoring_points")
+        points = self.at.points(asked.get("scoring_points") or [], f"{path}.scoring_points")
         self.add_parts(state_parts(self.user, item, value, points), path)
 
-    def points(self, points: Any, path: str) -> list[JsonObject]:
-        if not isinstance(points, list) or not all(isinstance(point, dict) for point in points):
-            raise self.fail(path, "is no list of objects")
-        names = [self.text(point, "point_id", f"{path}[{n}]", needed=True) for n, point in enumerate(points)]
-        if len(set(names)) != len(names):
-            raise self.fail(path, "names a point twice")
-        return points
-
     def service_item(self, place: JsonObject, key: str, asked: JsonObject, path: str) -> None:
-        family = self.family(key, path)
+        family = self.at.family(key, path)
         service = asked.get("service_family") or SERVICE_OF_FAMILY[family]
         if service not in SERVICES:
-            raise self.fail(f"{path}.service_family", f"is none of {', '.join(SERVICES)}")
-        qa_id = self.text(asked, "qa_id", path, needed=True) or ""
+            raise self.at.fail(f"{path}.service_family", f"is none of {', '.join(SERVICES)}")
+        qa_id = self.at.text(asked, "qa_id", path, needed=True) or ""
         item = service_item_id(self.user, place["checkpoint_id"], key, qa_id)
-        scenario = self.text(asked, "scenario", path, needed=True)
-        instruction = self.text(asked, "task_instruction", path, needed=True)
+        scenario = self.at.text(asked, "scenario", path, needed=True)
+        instruction = self.at.text(asked, "task_instruction", path, needed=True)
         self.questions.append(
             {
                 **place,
                 "item": item,
                 "task": "personalised_service",
                 "service_family": service,
-                "retrieval_query": self.text(asked, "retrieval_query", path) or f"{scenario}\n{instruction}",
+                "retrieval_query": self.at.text(asked, "retrieval_query", path) or f"{scenario}\n{instruction}",
                 "scenario": scenario,
                 "instruction": instruction,
-                "output_template": self.blanks(asked, "output_template", path),
+                "output_template": self.at.blanks(asked, "output_template", path),
             }
         )
         reference = asked.get("reference_output", asked.get("reference_answer"))
@@ -225,18 +177,18 @@ class _Reader:
                 "qa_id": qa_id,
                 "expectation": "value",
                 "reference": None if reference is None else canonical(reference),
-                "evidence": self.ids(asked, "gold_memory_evidence_app_log_ids", path),
+                "evidence": self.at.ids(asked, "gold_memory_evidence_app_log_ids", path),
             }
         )
-        points = self.points(asked.get("answer_scoring_points") or [], f"{path}.answer_scoring_points")
+        points = self.at.points(asked.get("answer_scoring_points") or [], f"{path}.answer_scoring_points")
         rows = service_parts(self.user, item, key, service, reference, points)
         if not rows:
-            raise self.fail(path, "has neither a reference output nor scoring points")
+            raise self.at.fail(path, "has neither a reference output nor scoring points")
         self.add_parts(rows, path)
 
     def add_parts(self, rows: list[JsonObject], path: str) -> None:
         if len({row["part"] for row in rows}) < len(rows):
-            raise self.fail(path, "names a point like a field")
+            raise self.at.fail(path, "names a point like a field")
         self.parts += rows
 
 
@@ -251,15 +203,15 @@ def read_pack(data: bytes, file: str, user_id: str) -> Pack:
         value = value[0]
     reader = _Reader(file, user_id)
     if not isinstance(value, dict):
-        raise reader.fail("the file", "is no task pack", "Give the object of task_packs.json")
+        raise reader.at.fail("the file", "is no task pack", "Give the object of task_packs.json")
     if value.get("user_id", user_id) != user_id:
-        raise reader.fail("user_id", f"is {value['user_id']!r}, not {user_id!r}", "Put each user's files together")
+        raise reader.at.fail("user_id", f"is {value['user_id']!r}, not {user_id!r}", "Put each user's files together")
     checkpoints = value.get("checkpoints")
     if not isinstance(checkpoints, list) or not checkpoints:
-        raise reader.fail("checkpoints", "is no list with a checkpoint in it")
+        raise reader.at.fail("checkpoints", "is no list with a checkpoint in it")
     for index, one in enumerate(checkpoints):
         if not isinstance(one, dict):
-            raise reader.fail(f"checkpoints[{index}]", "is no object")
+            raise reader.at.fail(f"checkpoints[{index}]", "is no object")
         reader.checkpoint(one, f"checkpoints[{index}]")
     for field in value.keys() - {"checkpoints"}:
         reader.records.append({"user_id": user_id, "checkpoint_id": "", "field": field, "record": dump(value[field])})
@@ -276,18 +228,10 @@ def service_item_id(user_id: str, checkpoint_id: str, key: str, qa_id: str) -> s
     return f"{user_id}/{checkpoint_id}/service/{digest(user_id, checkpoint_id, key, qa_id, size=8)}"
 
 
-def _filled(shape: Any, path: str) -> str:
-    if isinstance(shape, dict):
-        return next(filter(None, (_filled(inner, f"{path}.{name}") for name, inner in shape.items())), "")
-    if isinstance(shape, list):
-        return next(filter(None, (_filled(inner, f"{path}[{n}]") for n, inner in enumerate(shape))), "")
-    return "" if shape is None or shape in _BLANKS else path
-
-
 def _tables(reader: _Reader) -> Pack:
     anchors = _timed(reader, pl.DataFrame(reader.anchors, schema={**ANCHORS, "as_of": pl.String}))
     if twice := anchors.height - anchors["checkpoint_id"].n_unique():
-        raise reader.fail("checkpoints", f"name {twice} ids twice", "Give each checkpoint its own id")
+        raise reader.at.fail("checkpoints", f"name {twice} ids twice", "Give each checkpoint its own id")
     place = ["user_id", "checkpoint_id"]
     rows = [{name: value for name, value in row.items() if name != "as_of"} for row in reader.questions]
     questions = table_of("tasks", rows).drop("as_of").join(anchors.select(*place, "as_of"), on=place, how="left")
@@ -310,5 +254,5 @@ def _timed(reader: _Reader, anchors: pl.DataFrame) -> pl.DataFrame:
     if bad.height:
         first = bad.row(0, named=True)
         place = f"checkpoints[{first['index']}].as_of.timestamp"
-        raise reader.fail(place, f"{first['text']!r} cannot be read as a time", "Write it as 2023-12-31 19:30:00")
+        raise reader.at.fail(place, f"{first['text']!r} cannot be read as a time", "Write it as 2023-12-31 19:30:00")
     return timed

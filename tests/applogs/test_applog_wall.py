@@ -224,6 +224,9 @@ def test_bad_packs_name_the_field(change: Any, named: str) -> None:
 def test_a_point_named_like_a_field_is_refused() -> None:
     value = whole_pack()
     item = value["checkpoints"][0]["state_completion_pack"]["keys"]["habits_state:budget_review"]
+    item["scoring_points"] = [{"point_id": "p", "point_text": 3}]
+    with pytest.raises(SourceError, match=r"scoring_points\[0\]\.point_text is no text"):
+        read_pack(as_bytes(value), "p", USER)
     item["scoring_points"] = [{"point_id": "timing.start_time"}]
     with pytest.raises(SourceError, match="names a point like a field"):
         read_pack(as_bytes(value), "p", USER)
