@@ -19,7 +19,14 @@ from pipelines.onchain.candidates import candidates as make_candidates
 from pipelines.onchain.candidates import up_to
 from pipelines.onchain.decoding import DROP_TABLES, decode_logs, decode_markets
 from pipelines.onchain.histories import histories as make_histories
-from pipelines.onchain.known_markets import all_markets, conditions_of_chain, conditions_of_changes, known_tokens
+from pipelines.onchain.known_markets import (
+    all_markets,
+    conditions_of_chain,
+    conditions_of_changes,
+    contradicted,
+    known_tokens,
+)
+from pipelines.onchain.markets import latest
 from pipelines.onchain.markets import markets as make_markets
 from pipelines.onchain.merging import DECODED_AS, placed
 from pipelines.onchain.merging import retractions as make_retractions
@@ -104,11 +111,12 @@ def markets(given: Given) -> Made:
     """What is known of every market beforehand, and which token is which outcome; ids are derived and compared."""
     told = [merged(given, name)[0] for name in ("preparations", "resolutions", "token_registrations")]
     named = conditions_of_changes(up_to(given.lazy("decoded_changes"), given.settings))
-    conditions = conditions_of_chain(told[0], told[1], told[2], named)
-    described = make_markets(given["market_readings"].drop("file", "row"))
-    table = all_markets(described, conditions)
+    readings = latest(given["market_readings"].drop("file", "row"))
+    conditions = conditions_of_chain(told[0], told[1], told[2], named, readings)
+    table = all_markets(make_markets(readings, conditions=conditions), conditions)
     tokens = known_tokens(table, conditions)
-    return Made({"markets": table, "tokens": tokens}, companions={"conditions": conditions})
+    extra = {"counts": {"descriptions the chain contradicts": contradicted(readings, conditions).height}}
+    return Made({"markets": table, "tokens": tokens}, extra=extra, companions={"conditions": conditions})
 
 
 @onchain_step(

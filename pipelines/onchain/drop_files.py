@@ -5,6 +5,7 @@ from pathlib import Path
 
 from pipelines.commerce import reading
 from pipelines.commerce.reading import HEAD_BYTES, read_bytes
+from pipelines.onchain.gamma import NO_JSON
 
 _MARKET = ("conditionId", "outcomes")
 
@@ -19,7 +20,7 @@ def describes_markets(path: Path) -> bool:
         return False
     try:
         first, _ = json.JSONDecoder().raw_decode(head[start:])
-    except ValueError:
-        # The first object is longer than the head: its field names tell.
+    except NO_JSON:
+        # The first object is longer than the head, or broken: its field names tell.
         return all(f'"{name}"' in head for name in _MARKET)
     return isinstance(first, dict) and all(name in first for name in _MARKET)

@@ -10,6 +10,9 @@ import polars as pl
 from pipelines.tables import TIME
 
 _RAW_LIMIT = 500
+_MOST_OUTCOMES = 256
+NO_JSON = (ValueError, RecursionError)
+"""What reading JSON may raise; the second where it is nested too deep."""
 
 GAMMA: dict[str, pl.DataType | type[pl.DataType]] = {
     "condition_id": pl.Binary,
@@ -42,7 +45,7 @@ def read_markets(text: str) -> tuple[pl.DataFrame, list[Refused]]:
     A file is one JSON object, an array of objects, or one object a line. outcomes, outcomePrices and
     clobTokenIds are JSON-encoded strings (lists are taken as well); negRisk, category, dates and resolution
     status may be absent. A market without a condition id, without two or more distinct named outcomes, or
-    whose lists differ in length is refused, as is a token id that is no 256-bit number.
+    whose lists differ in length is refused, as are more than 256 outcomes and a token id that is no 256-bit number.
     """
     rows: list[dict[str, Any]] = []
     refused: list[Refused] = []
@@ -54,7 +57,7 @@ def read_markets(text: str) -> tuple[pl.DataFrame, list[Refused]]:
                 )
             rows.append(_market(value))
         except ValueError as error:
-            refused.append(Refused(line, str(error), raw[:_RAW_LIMIT]))
+            refused.append(Refused(line, _whole(str(error)), _whole(raw[:_RAW_LIMIT])))
     return pl.DataFrame(rows, schema=GAMMA, orient="row"), refused
 
 
@@ -62,12 +65,13 @@ def _objects(text: str) -> Iterator[tuple[int, Any, str]]:
     text = text.removeprefix("\ufeff")
     try:
         whole = json.loads(text)
-    except ValueError:
-        for number, line in enumerate(text.splitlines(), 1):
+    except NO_JSON:
+        # Only a line feed ends a line: a question may hold any other separator.
+        for number, line in enumerate(text.split("\n"), 1):
             if line.strip():
                 try:
                     value = json.loads(line)
-                except ValueError:
+                except NO_JSON:
                     value = None
                 yield number, value, line
         return
@@ -79,6 +83,8 @@ def _market(value: dict[str, Any]) -> dict[str, Any]:
     outcomes = _texts(value, "outcomes")
     if outcomes is None or len(outcomes) < 2 or len(set(outcomes)) < len(outcomes) or not all(outcomes):
         raise ValueError("outcomes must be two or more different names")
+    if len(outcomes) > _MOST_OUTCOMES:
+        raise ValueError(f"{len(outcomes)} outcomes; a condition has at most {_MOST_OUTCOMES}")
     tokens, prices = _texts(value, "clobTokenIds"), _texts(value, "outcomePrices")
     for name, items in (("clobTokenIds", tokens), ("outcomePrices", prices)):
         if items and len(items) != len(outcomes):
@@ -106,17 +112,22 @@ def _texts(value: dict[str, Any], name: str) -> list[str] | None:
             return None
         try:
             items = json.loads(items)
-        except ValueError:
+        except NO_JSON:
             raise ValueError(f"{name} is no JSON list") from None
     if items is None:
         return None
     if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
         raise ValueError(f"{name} must be a list of texts (a number would have lost digits)")
-    return items
+    return [_whole(item) for item in items]
 
 
 def _text(value: dict[str, Any], name: str) -> str | None:
-    return value[name] if isinstance(value.get(name), str) and value[name] else None
+    return _whole(value[name]) if isinstance(value.get(name), str) and value[name] else None
+
+
+def _whole(text: str) -> str:
+    """Text with a replacement for halves of characters, which JSON can escape and no table can hold."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _condition(text: object) -> bytes:
@@ -130,7 +141,7 @@ def _condition(text: object) -> bytes:
 
 
 def _token(text: str) -> bytes:
-    if not (text.isascii() and text.isdigit()) or int(text) >= 1 << 256:
+    if not (text.isascii() and text.isdigit() and len(text) <= 78) or int(text) >= 1 << 256:
         raise ValueError(f"token id {text!r:.90} is no 256-bit number")
     return int(text).to_bytes(32, "big")
 
@@ -142,6 +153,6 @@ def _instant(value: dict[str, Any], name: str) -> datetime | None:
         return None
     try:
         instant = datetime.fromisoformat(text)
-    except ValueError:
+        return (instant if instant.tzinfo else instant.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
         raise ValueError(f"{name} {text!r:.40} is no instant") from None
-    return (instant if instant.tzinfo else instant.replace(tzinfo=UTC)).astimezone(UTC)

@@ -35,10 +35,12 @@ def conditions_of_chain(
     resolutions: pl.DataFrame,
     registrations: pl.DataFrame,
     named: pl.DataFrame | None = None,
+    readings: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
     """Conditions that a contract named (condition_id, outcomes, neg_risk), each once, sorted.
 
-    `named` are those of `conditions_of_changes`; what describes a condition itself stands before them.
+    `named` are those of `conditions_of_changes`; what describes a condition itself stands before them. They know
+    the fewest outcomes that it can have: where `readings` (`markets.latest`) describe more, it has those.
     """
     registered = registrations.select(
         "condition_id",
@@ -47,16 +49,23 @@ def conditions_of_chain(
     )
     every = pl.concat([conditions_of(preparations), conditions_of(resolutions), registered])
     if named is not None:
-        every = pl.concat([every, named.join(every, on="condition_id", how="anti").select(every.columns)])
+        others = named.join(every, on="condition_id", how="anti")
+        if readings is not None:
+            told = readings.select("condition_id", pl.col("outcomes").list.len().cast(pl.Int16).alias("__told"))
+            others = others.join(told, on="condition_id", how="left").with_columns(
+                pl.max_horizontal("outcomes", "__told").alias("outcomes")
+            )
+        every = pl.concat([every, others.select(every.columns)])
     return every.sort("condition_id", "outcomes", "neg_risk").unique("condition_id", keep="first", maintain_order=True)
 
 
 def all_markets(described: pl.DataFrame, conditions: pl.DataFrame) -> pl.DataFrame:
     """Table `markets`: those described, and, without a question, the other conditions that a contract named.
 
-    Where a contract says whether a market is neg-risk, that stands, and the ids follow from it.
+    A description that has another number of outcomes than the contract is of something else, and left out.
     """
     table = ONCHAIN_TABLES["markets"]
+    described = described.join(contradicted(described, conditions), on="condition_id", how="anti")
     silent = conditions.join(described, on="condition_id", how="anti")
     ids = [
         [token_id(condition, outcome, neg_risk) for outcome in range(outcomes)]
@@ -68,6 +77,12 @@ def all_markets(described: pl.DataFrame, conditions: pl.DataFrame) -> pl.DataFra
         for name, dtype in table.schema.items()
     )])  # fmt: skip
     return pl.concat([described, others]).sort(table.sort_by)
+
+
+def contradicted(described: pl.DataFrame, conditions: pl.DataFrame) -> pl.DataFrame:
+    """Conditions (condition_id) whose description (`outcomes`) has another number of outcomes than a contract says."""
+    both = described.join(conditions.select("condition_id", pl.col("outcomes").alias("__said")), on="condition_id")
+    return both.filter(pl.col("outcomes").list.len() != pl.col("__said")).select("condition_id")
 
 
 def known_tokens(markets: pl.DataFrame, conditions: pl.DataFrame) -> pl.DataFrame:

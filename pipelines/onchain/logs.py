@@ -13,9 +13,10 @@ import numpy as np
 import polars as pl
 
 from pipelines.commerce import reading
-from pipelines.commerce.reading import RAW_LIMIT
+from pipelines.commerce.reading import RAW_LIMIT, SourceError
 from pipelines.onchain import hexes, logs_json, logs_parquet
 from pipelines.onchain.buffers import sizes
+from pipelines.onchain.drop_files import describes_markets
 from pipelines.onchain.logs_raw import LINE, NUMBERS, REFUSED, RawChunk
 from pipelines.onchain.numbers import integers
 from pipelines.onchain.tables import ONCHAIN_TABLES
@@ -43,7 +44,8 @@ class LogChunk:
 def read_logs(path: Path) -> Iterator[LogChunk]:
     """Chunks of a file of logs.
 
-    Raises `commerce.reading.SourceError` when the file is in no known form, is cut off or damaged.
+    Raises `commerce.reading.SourceError` when the file is in no known form, is cut off or damaged, or holds
+    descriptions of markets.
     """
     return map(typed, read_raw(path))
 
@@ -53,6 +55,9 @@ def read_raw(path: Path) -> Iterator[RawChunk]:
 
     Raises as `read_logs`.
     """
+    if describes_markets(path):
+        what, remedy = "this describes markets and holds no logs", "Name it beside files of logs in a build"
+        raise SourceError(path.name, None, what, remedy)
     return logs_parquet.read(path) if reading.kind(path) == "parquet" else logs_json.read(path)
 
 

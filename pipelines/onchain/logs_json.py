@@ -55,29 +55,37 @@ def read(path: Path, names: Sequence[str] = NAMES) -> Iterator[RawChunk]:
 
 
 def _shape(path: Path) -> tuple[bool, str]:
-    """Whether the file is one JSON value, and what its lines or elements hold."""
+    """Whether the file is one JSON value, and what its lines or elements hold: that of the first that tells."""
+    first = True
     for piece in line_chunks(path, "utf-8", HEAD_BYTES):
         for text in piece.lines:
             if not text.strip():
                 continue
-            if text.lstrip().startswith("["):
+            # A value that is spread over several lines.
+            if first and (text.lstrip().startswith("[") or text.strip() == "{"):
                 return True, ""
+            first = False
             try:
-                value = json.loads(text)
+                shape = _shape_of(json.loads(text))
             except (ValueError, RecursionError):
-                # The first line of a value that is spread over several, or a bad line.
-                return text.strip() in ("{", "{ "), "log"
-            return False, _shape_of(value)
-    raise SourceError(path.name, None, "the file holds only blank lines", "Send the whole file")
+                continue
+            if shape:
+                return False, shape
+    if first:
+        raise SourceError(path.name, None, "the file holds only blank lines", "Send the whole file")
+    return False, "log"
 
 
-def _shape_of(value: Any) -> str:
+def _shape_of(value: Any) -> str | None:
+    """What an object holds; None when it is broken in a way that does not tell."""
     if isinstance(value, dict):
-        if "topics" not in value and "header" in value:
+        if "topics" in value:
+            return "log"
+        if "header" in value:
             return "block"
-        if "topics" not in value and "result" in value:
+        if "result" in value or "error" in value:
             return "response"
-    return "log"
+    return None
 
 
 def _whole(path: Path, names: Sequence[str]) -> Iterator[RawChunk]:
@@ -91,7 +99,7 @@ def _whole(path: Path, names: Sequence[str]) -> Iterator[RawChunk]:
         value = value.get("result", [value])
     if not isinstance(value, list):
         raise SourceError(path.name, 1, "the answer holds no list of logs", "Keep the answers of eth_getLogs only")
-    shape = _shape_of(value[0]) if value else "log"
+    shape = next(filter(None, map(_shape_of, value)), "log")
     lines = [json.dumps(element) for element in value]
     frame = pl.DataFrame({TEXT: lines}, schema={TEXT: pl.String}).with_row_index(LINE, offset=1)
     yield _rows(frame.cast({LINE: pl.Int64}), "\n".join(lines).encode(), shape, names)

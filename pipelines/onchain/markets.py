@@ -28,23 +28,33 @@ class TargetContext(BaseModel):
     end: datetime | None = Field(default=None, description="planned end date, UTC")
 
 
-def markets(gamma: pl.DataFrame, derive: Derive = token_id) -> pl.DataFrame:
-    """Table `markets` from readings of `gamma.read_markets` (any number of files, concatenated).
-
-    Of several readings of a market the latest by `updated` stands, of equal ones the greatest by text, so that
-    the order of files changes nothing. Token ids are derived for both kinds of collateral where neg_risk is
-    silent, and the kind that gives the source's ids is taken (standard when neither or none does).
-    `ids_match` compares with the source's ids, null when it gives none.
-    """
+def latest(gamma: pl.DataFrame) -> pl.DataFrame:
+    """One reading a market: the latest by `updated`, of equal ones the greatest by text, in any order of files."""
     text = pl.struct(pl.all().exclude("condition_id", "source_token_ids")).struct.json_encode()
     ids = pl.col("source_token_ids").list.eval(pl.element().bin.encode("hex")).list.join(",").fill_null("")
-    latest = (
+    return (
         gamma.with_columns(text.alias("__text"), ids.alias("__ids"))
         .sort("condition_id", "updated", "__text", "__ids", nulls_last=False)
         .unique("condition_id", keep="last", maintain_order=True)
+        .select(gamma.columns)
     )
+
+
+def markets(gamma: pl.DataFrame, derive: Derive = token_id, conditions: pl.DataFrame | None = None) -> pl.DataFrame:
+    """Table `markets` from readings of `gamma.read_markets` (any number of files, concatenated), by `latest`.
+
+    What `conditions` (of `known_markets.conditions_of_chain`) say of neg-risk stands. Where they and the reading
+    are silent, token ids are derived for both kinds of collateral, and the kind that gives the source's ids is
+    taken (standard when neither or none does). `ids_match` compares with the source's ids, null when it gives none.
+    """
+    described = latest(gamma)
+    if conditions is not None:
+        said = conditions.select("condition_id", pl.col("neg_risk").alias("__said"))
+        described = described.join(said, on="condition_id", how="left", maintain_order="left").with_columns(
+            pl.coalesce("__said", "neg_risk").alias("neg_risk")
+        )
     rows = []
-    for condition, outcomes, source, neg_risk in latest.select(
+    for condition, outcomes, source, neg_risk in described.select(
         "condition_id", "outcomes", "source_token_ids", "neg_risk"
     ).iter_rows():
         kinds = [neg_risk] if neg_risk is not None else [False, True]
@@ -57,7 +67,7 @@ def markets(gamma: pl.DataFrame, derive: Derive = token_id) -> pl.DataFrame:
         schema={"neg_risk": pl.Boolean, "token_ids": pl.List(pl.Binary), "ids_match": pl.Boolean},
         orient="row",
     )
-    table = latest.drop("neg_risk").hstack(derived_columns)
+    table = described.drop("neg_risk").hstack(derived_columns)
     return table.select(pl.col(name).cast(dtype) for name, dtype in ONCHAIN_TABLES["markets"].schema.items()).sort(
         "condition_id"
     )

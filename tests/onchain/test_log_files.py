@@ -260,6 +260,23 @@ def test_blocks_without_logs_are_no_rows_and_answers_without_result_are_rejects(
     assert "more than 10000" in drop.rejects["raw"][0]
 
 
+@pytest.mark.parametrize("first", ['{"id": 1, "error": {"code": -32005, "message": "limit"}}', '{"id": 1, "resu'])
+def test_a_broken_first_line_costs_no_other(tmp_path, reference, first):
+    path = tmp_path / "answers.jsonl"
+    path.write_text(first + "\n" + json.dumps({"id": 2, "result": some_logs()}) + "\n")
+    piece = decode_drop([path])
+    assert piece.rejects.select("line").to_series().to_list() == [1]
+    assert int(piece.counts["rows"].sum()) == len(some_logs()) + 1
+    assert piece.tables["trades"].height == 7
+
+
+def test_a_description_of_markets_is_no_log(tmp_path):
+    path = tmp_path / "markets.json"
+    path.write_text(json.dumps([{"conditionId": "0x" + "ab" * 32, "outcomes": '["Yes", "No"]'}]))
+    with pytest.raises(SourceError, match=r"markets\.json: this describes markets and holds no logs"):
+        decode_drop([path])
+
+
 def test_faults_in_parquet_are_rejects_with_their_row(tmp_path):
     frame = columns(some_logs())
     hexed = frame.with_columns(

@@ -9,9 +9,11 @@ import polars as pl
 import pytest
 from chain_worlds import market
 
+from pipelines.onchain.drop_files import describes_markets
 from pipelines.onchain.gamma import read_markets
 from pipelines.onchain.ids import token_id
-from pipelines.onchain.markets import TargetContext, markets, target_context, token_map, unnamed_context
+from pipelines.onchain.known_markets import all_markets, conditions_of_chain, contradicted, known_tokens
+from pipelines.onchain.markets import TargetContext, latest, markets, target_context, token_map, unnamed_context
 from pipelines.onchain.tables import ONCHAIN_TABLES
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "onchain"
@@ -157,3 +159,65 @@ def test_real_markets(folder: str) -> None:
     assert derived["ids_match"] is expected["token_ids_match_usdc_e"]
     assert derived["token_ids"] == row["source_token_ids"]
     assert derived["neg_risk"] is False
+
+
+def test_hostile_descriptions_are_read_or_refused_line_by_line() -> None:
+    """Separators inside a question, halves of characters, nesting without end, instants beyond the calendar."""
+    lines = [
+        json.dumps(gamma(0, question="a\u2028b\x85c"), ensure_ascii=False),
+        json.dumps(gamma(1, question="half \ud800", outcomes=json.dumps(["\udfff", "No"]))),
+        json.dumps(gamma(2, outcomes="[" * 100_000)),
+        json.dumps(gamma(3, endDate="9999-12-31T23:59:59-05:00")),
+        json.dumps(gamma(4, outcomes=[str(i) for i in range(257)], outcomePrices=None, clobTokenIds=None)),
+        json.dumps(gamma(5, clobTokenIds=json.dumps(["1" * 5_000, "2"]))),
+        "[" * 100_000,
+        json.dumps(gamma(6, outcomes=[str(i) for i in range(256)], outcomePrices=None, clobTokenIds=None)),
+    ]
+    frame, refused = read_markets("\n".join(lines))
+    assert frame["question"].to_list()[:2] == ["a\u2028b\x85c", "half ?"]
+    assert frame["outcomes"].to_list()[1] == ["?", "No"]
+    assert frame["outcomes"].list.len().to_list() == [2, 2, 256]
+    reasons = ["no JSON list", "no instant", "at most 256", "no 256-bit number", "not a JSON object"]
+    assert [row.line for row in refused] == [3, 4, 5, 6, 7]
+    assert all(reason in row.reason for reason, row in zip(reasons, refused, strict=True))
+
+
+def test_a_head_that_is_nested_too_deep_is_told_by_its_names(tmp_path: Path) -> None:
+    path = tmp_path / "deep.json"
+    path.write_text('{"conditionId": 1, "outcomes": ' + "[" * 100_000)
+    assert describes_markets(path)
+
+
+def chain_says(outcomes: int, neg_risk: bool) -> pl.DataFrame:
+    schema = {"condition_id": pl.Binary, "outcomes": pl.Int16, "neg_risk": pl.Boolean}
+    return pl.DataFrame([(market(0), outcomes, neg_risk)], schema=schema, orient="row")
+
+
+@pytest.mark.parametrize("said", [None, True, False])
+@pytest.mark.parametrize("wrapped", [True, False])
+def test_what_a_contract_says_of_neg_risk_stands(said: bool | None, wrapped: bool) -> None:
+    conditions = chain_says(2, wrapped)
+    readings = read(gamma(negRisk=said, clobTokenIds=None))
+    table = all_markets(markets(readings, conditions=conditions), conditions)
+    assert table["neg_risk"].to_list() == [wrapped] and table["question"].to_list() == ["Will it rain?"]
+    tokens = known_tokens(table, conditions)
+    assert set(table["token_ids"][0]) == set(tokens["token_id"])
+
+
+def test_a_description_with_another_number_of_outcomes_is_of_something_else() -> None:
+    teams = read(gamma(outcomes='["Reds", "Blues", "Draw"]', outcomePrices=None, clobTokenIds=None))
+    conditions = chain_says(2, False)
+    assert contradicted(teams, conditions)["condition_id"].to_list() == [market(0)]
+    table = all_markets(markets(teams, conditions=conditions), conditions)
+    assert table.select("question", "outcomes").row(0) == (None, None)
+    assert set(table["token_ids"][0]) == set(known_tokens(table, conditions)["token_id"])
+
+
+def test_a_condition_known_by_its_changes_has_as_many_outcomes_as_are_described() -> None:
+    """A redemption names the outcomes it pays, not all there are."""
+    teams = read(gamma(outcomes='["Reds", "Blues", "Draw"]', outcomePrices=None, clobTokenIds=None))
+    told = [ONCHAIN_TABLES[name].empty() for name in ("preparations", "resolutions", "token_registrations")]
+    conditions = conditions_of_chain(*told, chain_says(2, False), latest(teams))
+    assert conditions["outcomes"].to_list() == [3]
+    assert contradicted(teams, conditions).is_empty()
+    assert conditions_of_chain(*told, chain_says(4, False), latest(teams))["outcomes"].to_list() == [4]
