@@ -6,7 +6,7 @@ import dagster as dg
 
 from assets.arms import GivenArm
 from assets.evaluation import GROUP, readings, readouts
-from assets.experiment_costs import calls_of
+from assets.experiment_costs import calls_of, scopes_of
 from assets.partitions import ARM_SHARDS, axes_of
 from assets.publishing import Made, Result, publish
 from expectations import checks
@@ -32,8 +32,8 @@ def model_calls(context: dg.AssetExecutionContext, store: InputStore, models: Mo
         context,
         {"store": store.catalog},
         ["model_calls"],
-        inputs={"calls": frame_hash(rows)},
+        inputs={"calls": frame_hash(rows), "scopes": scopes_of(given)},
         code=("assets.experiment_costs",),
         settings=given.settings,
-        make=lambda: Made({"model_calls": rows}),
+        make=lambda: Made({"model_calls": rows}, extra={"scopes": scopes_of(given)}),
     )

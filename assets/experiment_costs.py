@@ -15,6 +15,7 @@ from resources.experiment_spec import experiment_key, load_experiment
 from resources.models.budget import Amount
 from resources.models.engine import ModelEngine
 from resources.models.ledger import Ledger
+from resources.store import NotPublished
 
 
 @contextmanager
@@ -53,9 +54,30 @@ def ledger_of(models: Models) -> Iterator[Ledger]:
 
 
 def calls_of(given: GivenArm, models: Models) -> pl.DataFrame:
-    """Table `model_calls`: every call that the arm's memory and readings needed on this shard."""
+    """Table `model_calls`: every call that the arm's memory and readings needed on this shard.
+
+    What was published of the same scopes stays where the account was moved away: no number depends on that file.
+    """
+    told = _published(given)
     if not models.access.ledger.is_file():
-        return TABLES["model_calls"].empty()
+        return told
     with ledger_of(models) as ledger:
-        rows = [ledger.calls(given.scope(step)).with_columns(step=pl.lit(step)) for step in STEPS]
-    return conform(pl.concat(rows).lazy(), "model_calls").collect()
+        found = [ledger.calls(scope).with_columns(step=pl.lit(step)) for step, scope in scopes_of(given).items()]
+    rows = conform(pl.concat(found).lazy(), "model_calls").collect()
+    lost = told.join(rows, on=["step", "key"], how="anti")
+    return conform(pl.concat([rows, lost]).lazy(), "model_calls").collect()
+
+
+def scopes_of(given: GivenArm) -> dict[str, str]:
+    """Step → what the account files its calls of this shard under."""
+    return {step: given.scope(step) for step in STEPS}
+
+
+def _published(given: GivenArm) -> pl.DataFrame:
+    try:
+        found = given.store.catalog.require("model_calls", given.axes)
+    except NotPublished:
+        return TABLES["model_calls"].empty()
+    said = found.extra.get("scopes", {})
+    same = [step for step, scope in scopes_of(given).items() if said.get(step) == scope]
+    return given.store.catalog.scan_published([found]).filter(pl.col("step").is_in(same)).collect()

@@ -1,10 +1,12 @@
 """Evaluations whose endpoint is away, misnamed or wrongly set up: a message and exit code 2, and nothing that stays."""
 
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
+import polars as pl
 import pytest
 from model_server import Answer, Call, error, key_echoed, model_server, server_error
 
@@ -109,3 +111,21 @@ def test_an_experiment_may_name_the_model_of_an_endpoint_that_has_none(evaluate:
         ran = evaluate(FEW.replace("[llm]", '["llm:vendor/model"]'), BASE_URL=server.base_url)
         assert ran.code == 0, ran.err
         assert {call.model for call in server.chats} == {"vendor/model"}
+
+
+def test_the_account_outlives_its_file_and_counts_calls_that_arms_share(evaluate: Cli, copied: SimpleNamespace) -> None:
+    """An `empty` memory says the same under every budget: one prompt answers both arms, and both needed it."""
+    text = FEW.replace("recent_k", "empty").replace("users: 4", "users: 2") + "budgets: [300, 600]\n"
+
+    def costs(result: SimpleNamespace) -> pl.DataFrame:
+        return pl.read_parquet(Path(result.json["report"]).with_name("costs.parquet"))
+
+    with model_server(chosen) as server:
+        first = evaluate(text, BASE_URL=server.base_url, NAME="m")
+        assert first.code == 0, first.err
+        told = costs(first)
+        assert told["budget"].to_list() == [300, 600]
+        assert told["n_calls"].to_list() == [server.count] * 2 and told["n_cached"].to_list() == [0, server.count]
+        shutil.rmtree(copied.home / "models")
+        again = evaluate(text, BASE_URL=server.base_url, NAME="m")
+        assert again.json["model_calls"] == 0 and costs(again).equals(told)
