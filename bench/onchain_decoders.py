@@ -54,12 +54,19 @@ def trailbench(form: str, path: Path) -> Run:
     """Ours, from the file to trades, rejects and counts, twins searched for, piece by piece."""
 
     def run() -> tuple[int, Callable[[], pl.DataFrame]]:
-        first, rows = None, 0
-        for piece in decode_pieces([path]):
+        first: list[pl.DataFrame] = []
+        rows: list[int] = []
+
+        def void() -> None:
+            first.clear()
+            rows.clear()
+
+        for piece in decode_pieces([path], void=void):
             trades = piece.tables["trades"]
-            first = trades.head(COMPARED) if first is None else first
-            rows += trades.height
-        return rows, lambda: _of_trades(first)
+            if not first:
+                first.append(trades.head(COMPARED))
+            rows.append(trades.height)
+        return sum(rows), lambda: _of_trades(first[0])
 
     return run
 

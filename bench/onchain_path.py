@@ -54,9 +54,17 @@ def _add(waiting: dict[tuple[str, int], list[pl.DataFrame]], name: str, rows: pl
 
 def decoded(files: list[Path], folder: Path, shards: int) -> tuple[Tables, dict[str, int]]:
     """Trades and changes of holdings written by shard of wallets; the small tables, and what was counted."""
-    small: dict[str, list[pl.DataFrame]] = {name: [ONCHAIN_TABLES[name].empty()] for name in SMALL}
-    seen = {"logs": 0, "trades": 0, "amount": 0, "collateral": 0}
-    for number, piece in enumerate(decode_pieces(files)):
+    small: dict[str, list[pl.DataFrame]] = {}
+    seen: dict[str, int] = {}
+
+    def begin() -> None:
+        small.update({name: [ONCHAIN_TABLES[name].empty()] for name in SMALL})
+        seen.update({"logs": 0, "trades": 0, "amount": 0, "collateral": 0})
+        for written in folder.glob("*.parquet"):
+            written.unlink()
+
+    begin()
+    for number, piece in enumerate(decode_pieces(files, void=begin)):
         seen["logs"] += int(piece.counts["rows"].sum())
         waiting: dict[tuple[str, int], list[pl.DataFrame]] = {}
         for name, rows in piece.tables.items():

@@ -44,8 +44,12 @@ class Piece:
     counts: pl.DataFrame
 
 
-def decode_pieces(paths: Sequence[Path], pools: Collection[bytes] = ()) -> Iterator[Piece]:
+def decode_pieces(paths: Sequence[Path], pools: Collection[bytes] = (), *, void: Callable[[], None]) -> Iterator[Piece]:
     """Decode a drop piece by piece, in bounded memory; rows come in no promised order.
+
+    Every file is read once as long as each log has a place of its own. Where that turns
+    out wrong, `void` is called: the pieces given so far count no more, and pieces of the
+    whole drop follow, for which logs at one place were compared.
 
     The ids of a piece are cut out of its logs and keep them in memory: write a piece
     away, or take `packing.packed` of what is kept.
@@ -54,28 +58,43 @@ def decode_pieces(paths: Sequence[Path], pools: Collection[bytes] = ()) -> Itera
     Raises `commerce.reading.SourceError` for a file that cannot be read, and
     `AssertionError` when a row would be lost or counted twice.
     """
-    paths = sorted(paths)
-    for piece, _ in _pieces(paths, pools, twins.verdicts(paths), lambda tables: tables):
-        yield piece
+    return _pieces(sorted(paths), pools, void, lambda tables: tables)
 
 
 def _pieces(
-    paths: Sequence[Path], pools: Collection[bytes], judged: pl.DataFrame, finish: Finish
-) -> Iterator[tuple[Piece, twins.Places | None]]:
-    """Pieces, with the places of all logs of each chunk that was read."""
+    paths: Sequence[Path], pools: Collection[bytes], void: Callable[[], None], finish: Finish
+) -> Iterator[Piece]:
+    seen: list[twins.Places] = []
+    yield from _pass(paths, pools, pl.DataFrame(schema=twins.VERDICTS), finish, seen.append)
+    suspects = twins.suspects(seen)
+    seen.clear()
+    if len(suspects):
+        void()
+        yield from _pass(paths, pools, twins.judge(paths, suspects), finish, lambda _: None)
+
+
+def _pass(
+    paths: Sequence[Path],
+    pools: Collection[bytes],
+    judged: pl.DataFrame,
+    finish: Finish,
+    saw: Callable[[twins.Places], None],
+) -> Iterator[Piece]:
+    """One reading of the drop; `saw` gets the places of all logs."""
     known = set(pools)
     waiting: list[tuple[str, pl.DataFrame]] = []
     for number, path in enumerate(paths):
         verdict = judged.filter(pl.col(twins.FILE) == number).select(LINE, "verdict")
         work = partial(_read_piece, path.name, verdict, finish)
         for piece, of_pools, places in beside(work, read_raw(path), THREADS):
+            saw(places)
             if of_pools.height:
                 waiting.append((path.name, of_pools))
             if "fpmm_pools" in piece.tables:
                 known |= set(piece.tables["fpmm_pools"]["pool"])
-            yield piece, places
+            yield piece
     for name, rows in waiting:
-        yield _decoded(name, rows, known, finish), None
+        yield _decoded(name, rows, known, finish)
 
 
 def _read_piece(
@@ -100,14 +119,10 @@ def decode_drop(paths: Sequence[Path], pools: Collection[bytes] = ()) -> Piece:
 
     Raises as `decode_pieces`.
     """
-    paths = sorted(paths)
-    found = list(_pieces(paths, pools, pl.DataFrame(schema=twins.VERDICTS), _packed))
-    # Most drops hold every log once: only where that turns out wrong they are read again, with the verdicts.
-    suspects = twins.suspects(places for _, places in found if places is not None)
-    if len(suspects):
-        found.clear()
-        found = list(_pieces(paths, pools, twins.judge(paths, suspects), _packed))
-    pieces = [piece for piece, _ in found]
+    # One by one: `extend` must not run while the list is cleared.
+    pieces: list[Piece] = []
+    for piece in _pieces(sorted(paths), pools, pieces.clear, _packed):
+        pieces.append(piece)
     tables = {
         name: pl.concat(
             [ONCHAIN_TABLES[name].empty(), *(piece.tables[name] for piece in pieces if name in piece.tables)]

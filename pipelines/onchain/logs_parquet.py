@@ -4,12 +4,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from pipelines.commerce.reading import SourceError
 from pipelines.onchain.logs_raw import LINE, NAMES, NUMBERS, REFUSED, RawChunk
 
 ROWS = 200_000
-"""Rows of one chunk: about 100 MB."""
+"""Rows of one chunk at most: about 100 MB."""
 ALIASES = {
     "block_number": ("block_number", "blockNumber"),
     "block_hash": ("block_hash", "blockHash"),
@@ -35,16 +37,34 @@ def read(path: Path, names: Sequence[str] = NAMES) -> Iterator[RawChunk]:
     wanted = _columns(path, schema, names)
     start = 0
     try:
-        for rows in scan.select(wanted).collect_batches(chunk_size=ROWS, maintain_order=True):
-            if rows.is_empty():
-                continue
-            line = pl.int_range(start + 1, start + 1 + pl.len(), dtype=pl.Int64).alias(LINE)
-            rows = rows.with_columns(line)
-            reasons = _too_many(rows) if "__topics" in rows.columns else None
-            yield RawChunk(rows.select(*names, LINE), reasons, pl.DataFrame(schema=REFUSED), rows.height)
-            start += rows.height
-    except (pl.exceptions.PolarsError, OSError) as error:
+        # One step at a time: a scan of the whole file would read ahead into fresh memory.
+        for n_rows in _steps(path):
+            part = scan.slice(start, n_rows).select(wanted).collect()
+            if part.height != n_rows:
+                raise pl.exceptions.ComputeError(f"{part.height} rows where the footer says {n_rows}")
+            for rows in part.iter_slices(ROWS):
+                line = pl.int_range(start + 1, start + 1 + pl.len(), dtype=pl.Int64).alias(LINE)
+                rows = rows.with_columns(line)
+                reasons = _too_many(rows) if "__topics" in rows.columns else None
+                yield RawChunk(rows.select(*names, LINE), reasons, pl.DataFrame(schema=REFUSED), rows.height)
+                start += rows.height
+            del part, rows
+    except (pl.exceptions.PolarsError, pa.ArrowException, OSError) as error:
         raise _damaged(path, start + 1, error) from None
+
+
+def _steps(path: Path) -> Iterator[int]:
+    """Rows that are read at once: whole row groups, several small ones or one large."""
+    footer = pq.read_metadata(path)
+    n_rows = 0
+    for number in range(footer.num_row_groups):
+        more = footer.row_group(number).num_rows
+        if n_rows and n_rows + more > ROWS:
+            yield n_rows
+            n_rows = 0
+        n_rows += more
+    if n_rows:
+        yield n_rows
 
 
 def _damaged(path: Path, line: int | None, error: Exception) -> SourceError:

@@ -1,8 +1,7 @@
 """Logs that a drop holds more than once, and logs that a node took back.
 
-A log is known by its block and its place in it. Reading the places alone is cheap, so
-a drop is first searched for places that occur twice or were removed; only the logs at
-such places are then read and compared.
+A log is known by its block and its place in it. Places that occur twice or were removed
+show while a drop is read; only the logs at such places are then read again and compared.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,7 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from pipelines.onchain.decode import of_protocol
-from pipelines.onchain.logs import places, read_logs, read_places
+from pipelines.onchain.logs import places, read_logs
 from pipelines.onchain.logs_raw import LINE
 
 FILE = "__file"
@@ -33,18 +32,13 @@ def places_of(rows: pl.DataFrame) -> Places:
     return at, at[rows["removed"].to_numpy()]
 
 
-def verdicts(paths: Sequence[Path]) -> pl.DataFrame:
-    """What becomes of logs that are not alone at their place (`VERDICTS`); others do not appear.
+def judge(paths: Sequence[Path], suspects: pl.Series) -> pl.DataFrame:
+    """What becomes of logs at the places `suspects` (`VERDICTS`); others do not appear.
 
     `removed`: taken back by the node, or the log that was; `duplicate`: an equal log
     stands; any other text is a reason to refuse: the same place with different
     contents or block hashes, where nothing tells which one the chain kept.
     """
-    return judge(paths, suspects(places_of(rows) for path in paths for rows in read_places(path)))
-
-
-def judge(paths: Sequence[Path], suspects: pl.Series) -> pl.DataFrame:
-    """`verdicts` of the logs at the places `suspects`."""
     if not len(suspects):
         return pl.DataFrame(schema=VERDICTS)
     found = []

@@ -3,6 +3,7 @@
 import itertools
 import json
 import random
+from collections.abc import Iterator
 from pathlib import Path
 
 import chain_oracle as oracle
@@ -12,9 +13,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pipelines.hashing import frame_hash
+from pipelines.onchain import drop as drop_module
+from pipelines.onchain import twins
 from pipelines.onchain.abi import BY_NAME
 from pipelines.onchain.contracts import CONDITIONAL_TOKENS, USDC_E
-from pipelines.onchain.drop import decode_drop, decode_pieces
+from pipelines.onchain.drop import Piece, decode_drop, decode_pieces
+from pipelines.onchain.logs import read_raw, typed
+from pipelines.onchain.logs_raw import RawChunk
 
 FILL = BY_NAME["order_filled_v1"]
 A, B = "0x" + "aa" * 32, "0x" + "bb" * 32
@@ -31,6 +36,14 @@ def fill(index: int = 0, amount: int = 5, **more) -> dict:
 def put(path: Path, logs: list[dict]) -> Path:
     path.write_text("\n".join(json.dumps(log) for log in logs) + "\n")
     return path
+
+
+def streamed_of(paths: list[Path]) -> list[Piece]:
+    """The pieces of a stream that count."""
+    pieces: list[Piece] = []
+    for piece in decode_pieces(paths, void=pieces.clear):
+        pieces.append(piece)
+    return pieces
 
 
 def outcomes(drop) -> dict[str, int]:
@@ -155,7 +168,7 @@ def test_a_shuffled_drop_with_twins_gives_the_same_tables(tmp_path, seed, files)
     assert drop.tables["trades"].equals(clean)
     assert frame_hash(drop.tables["trades"]) == frame_hash(clean)
     assert drop.counts["rows"].sum() == len(dirty)
-    streamed = list(decode_pieces(paths))
+    streamed = streamed_of(paths)
     trades = pl.concat([piece.tables["trades"] for piece in streamed if "trades" in piece.tables])
     assert trades.sort("block_number", "log_index").equals(clean)
     counts = (
@@ -169,13 +182,40 @@ def test_a_stream_judges_twins_as_a_whole_drop_does(tmp_path):
     for name, part in (("a", logs[::2]), ("b", logs[1::2])):
         put(tmp_path / name, part)
     paths = [tmp_path / "a", tmp_path / "b"]
-    drop, streamed = decode_drop(paths), list(decode_pieces(paths))
+    drop, streamed = decode_drop(paths), streamed_of(paths)
     assert outcomes(drop) == {"trade": 2, "duplicate": 1, "removed": 1, "reject": 2}
     assert pl.concat([piece.counts for piece in streamed])["rows"].sum() == 6
     rejects = pl.concat([piece.rejects for piece in streamed])
     assert rejects.sort(rejects.columns).equals(drop.rejects.sort(rejects.columns))
     trades = pl.concat([piece.tables["trades"] for piece in streamed if "trades" in piece.tables])
     assert trades.sort("log_index")["log_index"].to_list() == [0, 3] == drop.tables["trades"]["log_index"].to_list()
+
+
+@pytest.mark.parametrize(
+    ("late", "readings"),
+    [
+        (fill(7), 1),
+        (fill(0, block=39_999_999), 1),
+        # Read, found out, compared, read again.
+        (fill(0), 3),
+        (fill(8, removed=True), 3),
+    ],
+)
+def test_a_file_is_read_once_unless_a_place_is_shared(tmp_path, monkeypatch, late, readings):
+    paths = [put(tmp_path / "a", [fill(0), fill(1)]), put(tmp_path / "b", [fill(2), late])]
+    read: list[str] = []
+
+    def counting(path: Path) -> Iterator[RawChunk]:
+        read.append(path.name)
+        yield from read_raw(path)
+
+    monkeypatch.setattr(drop_module, "read_raw", counting)
+    monkeypatch.setattr(twins, "read_logs", lambda path: map(typed, counting(path)))
+    voided: list[int] = []
+    given = list(decode_pieces(paths, void=lambda: voided.append(len(read))))
+    assert read == ["a", "b"] * readings
+    assert voided == ([] if readings == 1 else [2])
+    assert len(given) == (2 if readings == 1 else 4)
 
 
 def test_bytes_are_hashed_by_content():
