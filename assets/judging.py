@@ -27,7 +27,7 @@ from assets.judges import (
 )
 from assets.metadata import table_value
 from assets.partitions import ARM_SHARDS, EXPERIMENTS, any_of, axes_of
-from assets.publishing import Made, Result, publish
+from assets.publishing import UNANSWERED, Made, Result, publish
 from assets.steps import OWNERS
 from expectations import checks
 from pipelines.evaluation.comparable import agreed
@@ -81,7 +81,7 @@ def verdicts(context: dg.AssetExecutionContext, store: InputStore, models: Model
 
 def _judge(given: GivenArm, models: Models, told: Mapping[str, Any], spent: list[Amount]) -> Made:
     """Every judge of the arm on every line."""
-    judged = judged_of(given) if told else []
+    judged, lost = judged_of(given) if told else [], 0
     found = [TABLES["verdicts"].empty()]
     parts = parts_of(given, models) if judged else pl.DataFrame()
     for name in given.spec.judges if parts.height else ():
@@ -91,10 +91,11 @@ def _judge(given: GivenArm, models: Models, told: Mapping[str, Any], spent: list
             judge = rubric_judge(name, engine.model("judge", given.scope("judge")), models.access)
             found.append(verdict_rows(judge.verdicts(parts), parts))
             spent.append(engine.spent)
+            lost += engine.failed
     asked = pl.DataFrame(judged, schema={"user_id": pl.String, "transition_index": pl.Int32}, orient="row")
     rows = pl.concat(found).sort(TABLES["verdicts"].sort_by)
     read = given["readouts"].join(asked, on=asked.columns, how="semi")
-    return Made({"verdicts": rows}, extra={"judges": dict(told)}, companions={"readouts": read})
+    return Made({"verdicts": rows}, extra={"judges": dict(told), UNANSWERED: lost}, companions={"readouts": read})
 
 
 @dataclass(frozen=True)

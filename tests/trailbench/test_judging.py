@@ -83,13 +83,15 @@ class World:
 
     def table(self, name: str) -> pl.DataFrame:
         """Rows of a table of that arm, read from its files."""
+        return pl.concat(pl.read_parquet(folder / told["file"]) for folder, told in self.sidecars(name))
+
+    def sidecars(self, name: str) -> list[tuple[Path, dict[str, Any]]]:
+        """Folder and sidecar of every shard of a table of that arm."""
         root, key = self.home / "store", f"{self.arm['arm']['key']}~{self.arm['arm']['release']}"
-        found = []
-        for reference in sorted((root / "references" / name / key).glob("*.json")):
-            fingerprint = json.loads(reference.read_text())["fingerprint"]
-            folder = root / name / f"fingerprint={fingerprint}"
-            found.append(pl.read_parquet(folder / json.loads((folder / "part.json").read_text())["file"]))
-        return pl.concat(found)
+        references = sorted((root / "references" / name / key).glob("*.json"))
+        prints = [json.loads(reference.read_text())["fingerprint"] for reference in references]
+        folders = [root / name / f"fingerprint={fingerprint}" for fingerprint in prints]
+        return [(folder, json.loads((folder / "part.json").read_text())) for folder in folders]
 
     def files(self, name: str) -> dict[Path, int]:
         """Every file of a table with the time of its last change."""
@@ -291,6 +293,8 @@ def test_another_model_is_another_judge_whose_faults_are_errors_and_never_a_no(
     assert errors["supported"].null_count() == errors["specific"].null_count() == errors.height == 4 * len(broken)
     assert set(errors["reason"]) == {"reply_empty", "reply_wrong_schema", "part_judged_twice", "reply_failed"}
     assert verdicts["judge"].n_unique() == 1 and verdicts.height == 28
+    # A call without any reply may be no fault of the judge: the next run makes that shard again.
+    assert sum(told["extra"]["unanswered"] for _, told in world.sidecars("verdicts")) == 1
     row = other.row
     whole = verdicts.filter(pl.col("status") == "ok")["line"]
     assert (row["model"], row["lines"], row["errors"]) == ("other", 28, errors.height)
