@@ -10,7 +10,7 @@ from assets.inputs import content, whole
 from assets.partitions import RELEASES
 from assets.steps import OWNERS
 from pipelines.evaluation.comparable import agreed
-from pipelines.evaluation.faults import NOTES
+from pipelines.evaluation.faults import ARMS
 from pipelines.evaluation.scores import recall_by_position
 from pipelines.schema import TABLES, conform
 from resources.catalog import Catalog
@@ -116,17 +116,16 @@ class GivenExperiment:
         )
 
     def weakness(self) -> pl.DataFrame:
-        """One row an arm: `method`, `reader`, `budget`, and whether a `weak` model built its memory or read it."""
+        """Frame `ARMS`: behind which arms a weak model stands."""
         stated = self.provenance()
         rows = [
-            (one.label, one.reader, one.budget, bool(own.get("weak")) or bool(own.get("weak_builder")))
+            (one.label, one.reader, one.budget, bool(own.get("weak_builder")), bool(own.get("weak")))
             for one, own in ((spec.arm, stated[spec.arm.key]) for spec in self.bound.arms)
         ]
-        schema = {name: NOTES[name] for name in ("method", "reader", "budget")} | {"weak": pl.Boolean()}
-        return pl.DataFrame(rows, schema=schema, orient="row")
+        return pl.DataFrame(rows, schema=ARMS, orient="row")
 
     def builds(self) -> pl.DataFrame:
-        """What the memories of all arms counted, summed over users: `method`, `count`, `n`."""
+        """Frame `COUNTS`: what the memories of all arms counted, summed over users."""
         return (
             pl.concat(
                 self.store.catalog.scan_published(self._of_arm("builds", spec)).with_columns(

@@ -20,8 +20,9 @@ from assets.publishing import Made, Result, publish
 from assets.steps import OWNERS
 from expectations import checks
 from pipelines.evaluation import plots
+from pipelines.evaluation.ablations import configurations
 from pipelines.evaluation.comparable import UnlikeRuns, check_comparable
-from pipelines.evaluation.costs import costs
+from pipelines.evaluation.costs import costs, models_asked
 from pipelines.evaluation.differences import differences
 from pipelines.evaluation.faults import faults
 from pipelines.evaluation.leaderboard import BOARD, csv_safe
@@ -91,11 +92,14 @@ OWNERS.update(dict.fromkeys(BOARD_TABLES, leaderboard))
     owners=["team:trailbench"],
 )
 def report(context: dg.AssetExecutionContext, store: InputStore, gold: GoldStore) -> dg.MaterializeResult:  # type: ignore[type-arg]
-    """One self-contained page: leaderboard, differences, verdicts, funnel, provenance; the tables beside it."""
+    """One self-contained page: leaderboards, ablations, costs, verdicts, funnel, provenance; tables beside it."""
     given = GivenExperiment(store, gold, context.partition_key)
     tables = {table: given.board(table) for table in (*BOARD_TABLES, "verdict_summary")}
     given.results.write_tables(tables, {table: csv_safe(rows) for table, rows in tables.items()})
-    page = render({**tables, "funnel": given.table("funnel")}, given.card(), _provenance(given))
+    shown = {"arms": given.weakness(), "builds": given.builds(), "funnel": given.table("funnel")}
+    shown |= {"configurations": configurations(given.bound.experiment)}
+    stated = _provenance(given) | _models(given, shown["arms"], tables["verdict_summary"])
+    page = render({**tables, **shown}, given.card(), stated)
     file = given.results.write_text("report.html", page)
     return dg.MaterializeResult(
         metadata={
@@ -138,7 +142,14 @@ def _shown(tables: Mapping[str, pl.LazyFrame]) -> dict[str, Any]:
     return shown
 
 
-def _provenance(given: GivenExperiment) -> Mapping[str, Any]:
+def _models(given: GivenExperiment, arms: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, Any]:
+    """The models behind each arm; their endpoints by alias or address, which hold no secret."""
+    rows = models_asked(given.calls(), arms, verdicts)
+    said = pl.when("weak").then(pl.lit("yes")).when(~pl.col("weak")).then(pl.lit("no")).otherwise(pl.lit("not stated"))
+    return {"models": rows.with_columns(said.alias("weak")).to_dicts()}
+
+
+def _provenance(given: GivenExperiment) -> dict[str, Any]:
     experiment = given.bound.experiment
     stated = given.provenance()
     own = ("method", "version", "wall", "reader", "prompt", "budget")

@@ -1,4 +1,4 @@
-"""`costs`: what the model calls behind each row of a leaderboard took (ours)."""
+"""What the model calls behind each row of a leaderboard took (`costs`), and which models they asked (ours)."""
 
 import polars as pl
 
@@ -23,3 +23,23 @@ def costs(calls: pl.LazyFrame) -> pl.DataFrame:
         cost=pl.when(pl.col("cost").is_null().any()).then(None).otherwise(pl.col("cost").sum() / 1e9),
     )
     return conform(grouped, "costs").collect()
+
+
+def models_asked(calls: pl.LazyFrame, arms: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
+    """Which models stand behind each arm: one row a method, reader, budget, step, role, model and endpoint.
+
+    `calls` are as for `costs`, `arms` is frame `faults.ARMS`, `verdicts` the table `verdict_summary`. `weak`: whether a
+    weak model is among those of the arm and step (of a judge: whether it is weak); null where nothing states it.
+    """
+    cell = ["method", "reader", "budget"]
+    asked = calls.select(*cell, pl.col("step").cast(pl.String), "role", "model", "endpoint").unique().collect()
+    made = arms.unpivot(on=["weak_builder", "weak_reader"], index=cell, variable_name="step", value_name="weak")
+    made = made.with_columns(pl.col("step").replace({"weak_builder": "build", "weak_reader": "read"}))
+    judged = verdicts.group_by(*cell, "model").agg(judge_weak=pl.col("weak").any(), step=pl.lit("judge"))
+    return (
+        asked.join(made, on=[*cell, "step"], how="left")
+        .join(judged, on=[*cell, "step", "model"], how="left")
+        .with_columns(pl.coalesce("weak", "judge_weak").alias("weak"))
+        .select([*asked.columns, "weak"])
+        .sort(*asked.columns)
+    )

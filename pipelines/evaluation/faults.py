@@ -8,6 +8,13 @@ NOTES = pl.Schema(
     {name: TABLES["costs"].schema[name] for name in ("method", "reader", "budget")} | {"note": pl.String()}
 )
 """What `faults` gives: at most one row a method, reader and budget."""
+ARMS = pl.Schema(
+    {name: NOTES[name] for name in ("method", "reader", "budget")}
+    | {"weak_builder": pl.Boolean(), "weak_reader": pl.Boolean()}
+)
+"""One row an arm: whether a weak model built its memory, whether one read it."""
+COUNTS = pl.Schema({"method": pl.String(), "count": pl.String(), "n": pl.Int64()})
+"""What the memories of each method counted, summed over users."""
 LOST = "lost"
 """What memories count under a name that begins so is lost: steps, batches."""
 
@@ -15,8 +22,7 @@ LOST = "lost"
 def faults(arms: pl.DataFrame, builds: pl.DataFrame, costs: pl.DataFrame) -> pl.DataFrame:
     """Frame `NOTES` of the arms that are degraded or weak.
 
-    `arms` has one row an arm (`method`, `reader`, `budget`, `weak`: whether a weak model built the memory or read it),
-    `builds` the counts of each method (`method`, `count`, `n`), `costs` is the table of that name.
+    `arms` is frame `ARMS`, `builds` frame `COUNTS`, `costs` the table of that name.
     """
     lost = builds.filter(pl.col("count").str.starts_with(LOST) & (pl.col("n") > 0) & ~pl.col("count").str.contains(":"))
     lost = (
@@ -28,7 +34,11 @@ def faults(arms: pl.DataFrame, builds: pl.DataFrame, costs: pl.DataFrame) -> pl.
     failed = costs.group_by(cell).agg(pl.col("n_failed").sum()).filter(pl.col("n_failed") > 0)
     failed = failed.select(*cell, pl.format("degraded: {} calls without a whole reply", "n_failed").alias("failed"))
     said = pl.concat_str(
-        "lost", "failed", pl.when("weak").then(pl.lit("weak model")), separator="; ", ignore_nulls=True
+        "lost",
+        "failed",
+        pl.when(pl.col("weak_builder") | pl.col("weak_reader")).then(pl.lit("weak model")),
+        separator="; ",
+        ignore_nulls=True,
     )
     return (
         arms.join(lost, on="method", how="left")

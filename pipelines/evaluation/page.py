@@ -31,9 +31,10 @@ def page(
 ) -> str:
     """The page of a template as text.
 
-    `card` is the release card. `provenance` maps headings to a value, a mapping, or a mapping of mappings (one
-    row each): hashes, versions, settings of the run. `specs` are the charts, which the template names by their
-    place; `shown` is what else the template shows. Texts of `shown` and `funnel` are made visible by the caller.
+    `card` is the release card. `provenance` maps headings to a value, a mapping, a mapping of mappings or a list of
+    mappings (one row each): hashes, versions, settings, models of the run; an empty list is left out. `specs` are the
+    charts, which the template names by their place; `shown` is what else the template shows. Texts of `shown` and
+    `funnel` are made visible by the caller.
     """
     return (
         _environment()
@@ -61,7 +62,11 @@ def _sections(provenance: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Tables of the provenance: columns and rows."""
     sections, loose = [], []
     for title, value in provenance.items():
-        if not isinstance(value, Mapping):
+        if isinstance(value, list):
+            columns = list(dict.fromkeys(name for inner in value for name in inner))
+            rows = [[inner.get(name, "") for name in columns] for inner in value]
+            sections += [{"title": title, "columns": columns, "rows": rows}] if rows else []
+        elif not isinstance(value, Mapping):
             loose.append([title, value])
         elif value and all(isinstance(inner, Mapping) for inner in value.values()):
             columns = list(dict.fromkeys(name for inner in value.values() for name in inner))
@@ -118,6 +123,11 @@ def _fixed(value: float | None, digits: int = 3) -> str:
     return "–" if value is None else f"{value:.{digits}f}"
 
 
+def _price(value: float | None) -> str:
+    """USD: parts of a cent to the millionth."""
+    return "no price" if value is None else f"{value:,.6f}" if 0 < value < 0.01 else f"{value:,.4f}"
+
+
 def _interval(row: Mapping[str, Any], name: str) -> str:
     low, high = row[f"{name}_low"], row[f"{name}_high"]
     return "no interval" if low is None else f"{low:.3f} to {high:.3f}"
@@ -132,6 +142,6 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"number": _number, "fixed": _fixed}
+    environment.filters |= {"number": _number, "fixed": _fixed, "price": _price}
     environment.globals |= {"interval": _interval}
     return environment

@@ -14,7 +14,7 @@ from pipelines.evaluation.tables import ROW_KINDS
 
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 _COLOURS = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#999999", "#F0E442"]
-_SHAPES = ["circle", "square", "diamond"]
+_SHAPES = ["circle", "square", "diamond", "triangle-up", "cross"]
 _DASHES = [[1, 0], [6, 3], [2, 2]]
 _INK = "currentColor"
 _FIT = {"type": "fit-x", "contains": "padding"}
@@ -125,8 +125,6 @@ def by_position(positions: pl.DataFrame, reader: str, budget: int, pool: str) ->
         & (pl.col("pool").cast(pl.String) == pool)
         & (pl.col("n_positives") > 0)
     ).with_columns((pl.col("n_hit") / pl.col("n_positives")).round(4).alias("recall"))
-    methods = rows["method"].unique().sort().to_list()
-    dashes = [_DASHES[place // len(_COLOURS) % len(_DASHES)] for place in range(len(methods))]
     encoding = {
         "x": {"field": "position", "type": "quantitative", "title": "place in the pool, from 0"},
         "y": {
@@ -135,8 +133,7 @@ def by_position(positions: pl.DataFrame, reader: str, budget: int, pool: str) ->
             "scale": {"domain": [0, 1]},
             "title": "recall of positives there",
         },
-        "color": {"field": "method", "type": "nominal", "scale": {"domain": methods, "range": _cycle(len(methods))}},
-        "strokeDash": {"field": "method", "type": "nominal", "scale": {"domain": methods, "range": dashes}},
+        **_method_line(rows),
         "tooltip": _tooltip("method", "position", "recall", "n_positives"),
     }
     return _spec(
@@ -148,6 +145,91 @@ def by_position(positions: pl.DataFrame, reader: str, budget: int, pool: str) ->
             "mark": {"type": "line", "point": {"size": 18}, "strokeWidth": 1.5},
             "encoding": encoding,
         },
+    )
+
+
+def by_budget(curve: pl.DataFrame) -> Spec:
+    """Recall against the budget of the readout (rows of `curves.token_curve`, one reader and pool), a line a method.
+
+    Bars are 95 % intervals, the dashed line chance.
+    """
+    at = {
+        "field": "budget",
+        "type": "quantitative",
+        "scale": {"type": "log", "nice": False},
+        "axis": {"values": curve["budget"].unique().sort().to_list(), "format": ",d"},
+        "title": "budget of the readout, tokens",
+    }
+    ends = {"y": {"field": "recall_low", "type": "quantitative"}, "y2": {"field": "recall_high"}}
+    chance = {"aggregate": "mean", "field": "chance", "type": "quantitative"}
+    tooltip = _tooltip("method", "budget", "tokens", "recall", "recall_low", "recall_high")
+    return _spec(
+        curve.select("method", "budget", "tokens", "recall", "recall_low", "recall_high", "chance"),
+        {
+            "width": "container",
+            "autosize": _FIT,
+            "height": 260,
+            "layer": [
+                {
+                    "mark": {"type": "rule", "strokeDash": [4, 3], "color": _INK, "opacity": 0.6},
+                    "encoding": {"y": chance},
+                },
+                {
+                    "mark": {"type": "rule", "strokeWidth": 1.5, "opacity": 0.7},
+                    "encoding": {"x": at, **ends, "color": _method_colour(curve)},
+                },
+                {
+                    "mark": {"type": "line", "point": {"size": 50}, "strokeWidth": 1.5},
+                    "encoding": {
+                        "x": at,
+                        "y": share_axis("recall", "recall"),
+                        **_method_line(curve),
+                        "tooltip": tooltip,
+                    },
+                },
+            ],
+        },
+    )
+
+
+def beside_cost(points: pl.DataFrame) -> Spec:
+    """Recall beside what building and reading took (rows of `curves.beside_cost`, one reader and pool).
+
+    A panel each for cost, tokens and seconds, one point an arm, with its 95 % interval; arms without a price are in the
+    other panels only, and without any price there is no panel of cost.
+    """
+    rows = points.with_columns(tokens=pl.col("prompt_tokens") + pl.col("reply_tokens"))
+    panels = {"cost": "cost, USD", "tokens": "tokens sent and received", "seconds": "seconds of waiting for replies"}
+    if rows["cost"].null_count() == rows.height:
+        del panels["cost"]
+    ends = {"y": {"field": "recall_low", "type": "quantitative"}, "y2": {"field": "recall_high"}}
+    shown = ("method", "budget", "recall", "recall_low", "recall_high", "cost", "tokens", "seconds")
+    return _spec(
+        rows.select(shown),
+        {
+            "hconcat": [
+                {
+                    "width": 230,
+                    "height": 230,
+                    "transform": [{"filter": f"isValid(datum.{field})"}],
+                    "encoding": {"x": size_axis(field, title), "color": _method_colour(rows)},
+                    "layer": [
+                        {"mark": {"type": "rule", "strokeWidth": 1.5, "opacity": 0.7}, "encoding": ends},
+                        {
+                            "mark": {"type": "point", "filled": True, "size": 80, "opacity": 1},
+                            "encoding": {
+                                "y": share_axis("recall", "recall"),
+                                "shape": _method_scale(rows, _SHAPES),
+                                "tooltip": _tooltip(*shown),
+                            },
+                        },
+                    ],
+                }
+                for field, title in panels.items()
+            ]
+        },
+        # Calls cost parts of a cent.
+        digits=9,
     )
 
 
@@ -166,8 +248,8 @@ def _rows(board: pl.DataFrame, reader: str, budget: int, pool: str, group_kind: 
     )
 
 
-def _spec(rows: pl.DataFrame, body: Spec) -> Spec:
-    floats = rows.with_columns(pl.col(pl.Float64).round(4))
+def _spec(rows: pl.DataFrame, body: Spec, digits: int = 4) -> Spec:
+    floats = rows.with_columns(pl.col(pl.Float64).round(digits))
     return {"$schema": _SCHEMA, "config": _CONFIG, "data": {"values": floats.to_dicts()}} | body
 
 
@@ -202,7 +284,7 @@ def _kind_shape() -> Spec:
     return {
         "field": "kind",
         "type": "nominal",
-        "scale": {"domain": list(ROW_KINDS), "range": _SHAPES},
+        "scale": {"domain": list(ROW_KINDS), "range": _SHAPES[: len(ROW_KINDS)]},
         "title": None,
     }
 
@@ -211,5 +293,19 @@ def _tooltip(*fields: str) -> list[Spec]:
     return [{"field": field} for field in fields]
 
 
-def _cycle(n: int) -> list[str]:
-    return [_COLOURS[place % len(_COLOURS)] for place in range(n)]
+def _method_line(rows: pl.DataFrame) -> Spec:
+    """Colour and dash of a method's line: methods that share a colour differ in their dash."""
+    n = len(_COLOURS)
+    dashes = [dash for dash in _DASHES for _ in range(n)]
+    return {"color": _method_colour(rows), "strokeDash": _method_scale(rows, dashes)}
+
+
+def _method_colour(rows: pl.DataFrame) -> Spec:
+    return _method_scale(rows, _COLOURS)
+
+
+def _method_scale(rows: pl.DataFrame, values: list[Any]) -> Spec:
+    """The encoding that gives methods, by name, the values in turn."""
+    methods = rows["method"].unique().sort().to_list()
+    ranged = [values[place % len(values)] for place in range(len(methods))]
+    return {"field": "method", "type": "nominal", "scale": {"domain": methods, "range": ranged}, "title": None}

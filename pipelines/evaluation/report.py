@@ -1,16 +1,19 @@
 """The report of an experiment on a commerce release."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
-from pipelines.evaluation import plots
+from pipelines.evaluation import plots, sections
+from pipelines.evaluation.ablations import CONFIGURATIONS
+from pipelines.evaluation.faults import ARMS, COUNTS
 from pipelines.evaluation.groups import HIGH_ACTIVITY, LOW_ACTIVITY
 from pipelines.evaluation.judging.judged_section import judged_boards
 from pipelines.evaluation.leaderboard import BOARD
 from pipelines.evaluation.page import card_cautions, page, visible, visible_frame
 from pipelines.evaluation.tables import STATUSES
+from pipelines.schema import TABLES
 
 PAPER_RECALL = {"remember": 0.612, "infer": 0.443}
 """BehaviorMem in the paper (arXiv:2610.34790): other data, other reader."""
@@ -21,17 +24,28 @@ READER_NOTES = {
     "lexical": "a weak reader: word overlap, no language model",
 }
 
+_NONE = {
+    "arms": ARMS.to_frame(),
+    "builds": COUNTS.to_frame(),
+    "configurations": CONFIGURATIONS.to_frame(),
+    "costs": TABLES["costs"].empty(),
+    "differences": TABLES["differences"].empty(),
+}
+
 
 def render(tables: Mapping[str, pl.DataFrame], card: Mapping[str, Any], provenance: Mapping[str, Any]) -> str:
     """The page as text.
 
     `tables` holds the table `leaderboard` and, each optional, `differences`,
     `positions` and `funnel`; what is absent is said to be. Without rows of
-    `verdict_summary` nothing is said of judges. `card` is the release card.
-    `provenance` maps headings to a value, a mapping, or a mapping of mappings
-    (one row each): hashes, versions, settings of the run.
+    `verdict_summary` nothing is said of judges, without those of `costs` of
+    model calls, of `builds` (method, count, n) of what memories counted, of
+    `configurations` (`ablations.CONFIGURATIONS`) of ablations, of `arms`
+    (`faults.ARMS`) of weak readers. `card` is the release card, `provenance`
+    as for `page`.
     """
     shown = {name: visible_frame(frame) for name, frame in tables.items()}
+    known = _NONE | shown
     board = shown["leaderboard"]
     specs: list[plots.Spec] = []
 
@@ -40,16 +54,21 @@ def render(tables: Mapping[str, pl.DataFrame], card: Mapping[str, Any], provenan
         return len(specs) - 1
 
     views = [
-        _view(shown, reader, budget, chart) for reader, budget in board.select(BOARD).unique().sort(BOARD).iter_rows()
+        {**_view(shown, reader, budget, chart), **_weakness(known, reader, budget)}
+        for reader, budget in board.select(BOARD).unique().sort(BOARD).iter_rows()
     ]
     return page(
         "report.html.j2",
         card=card,
         funnel=shown["funnel"].to_dicts() if "funnel" in shown else visible(card.get("funnel") or []),
         provenance=provenance,
-        cautions=_cautions(board, card),
+        cautions=_cautions(board, card, views),
         specs=specs,
         views=views,
+        budget_curves=sections.budget_curves(board, chart),
+        ablations=sections.ablated(board, known["differences"], known["configurations"], chart),
+        spent=sections.spent(board, known["costs"], chart),
+        counted=sections.counted(known["builds"]),
         judged=judged_boards(shown["verdict_summary"]) if "verdict_summary" in shown else [],
         statuses=STATUSES,
         paper_recall=PAPER_RECALL,
@@ -85,6 +104,13 @@ def _view(tables: Mapping[str, pl.DataFrame], reader: str, budget: int, chart: A
     return {"reader": reader, "budget": budget, "note": READER_NOTES.get(reader, ""), "pools": pools}
 
 
+def _weakness(tables: Mapping[str, pl.DataFrame], reader: str, budget: int) -> dict[str, Any]:
+    """Whether a weak model read the memories of a board, and which."""
+    mine = (pl.col("reader") == reader) & (pl.col("budget") == budget)
+    asked = tables["costs"].filter(mine, pl.col("step").cast(pl.String) == "read")["model"].unique().sort().to_list()
+    return {"weak": tables["arms"].filter(mine, "weak_reader").height > 0, "models": asked}
+
+
 def _groups(rows: pl.DataFrame) -> list[dict[str, Any]]:
     """Group tables: one line a method, one cell a group."""
     tables = []
@@ -99,11 +125,13 @@ def _groups(rows: pl.DataFrame) -> list[dict[str, Any]]:
     return tables
 
 
-def _cautions(board: pl.DataFrame, card: Mapping[str, Any]) -> list[str]:
+def _cautions(board: pl.DataFrame, card: Mapping[str, Any], views: Sequence[Mapping[str, Any]]) -> list[str]:
     """What a reader of the page should know before trusting it."""
     out = card_cautions(card)
     whole = board.filter(pl.col("group_kind") == "all")
     out += [f"Reader {r} is {READER_NOTES[r]}." for r in board["reader"].unique().sort() if r in READER_NOTES]
+    weak = sorted({view["reader"] for view in views if view["weak"]})
+    out += [f"Reader {reader} is a weak model: its boards say little of the memories." for reader in weak]
     n_users = whole["n_users"].max()
     if isinstance(n_users, int) and n_users < FEW_USERS:
         out.append(f"Only {n_users} users: intervals are rough, and absent with one.")

@@ -3,14 +3,14 @@
 import polars as pl
 
 from pipelines.evaluation.costs import costs
-from pipelines.evaluation.faults import NOTES, faults
+from pipelines.evaluation.faults import ARMS, NOTES, faults
 from pipelines.schema import TABLES
 
 CELL = {name: NOTES[name] for name in ("method", "reader", "budget")}
 
 
-def arms(*rows: tuple[str, str, int, bool]) -> pl.DataFrame:
-    return pl.DataFrame(rows, schema=CELL | {"weak": pl.Boolean()}, orient="row")
+def arms(*rows: tuple[str, str, int, bool, bool]) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema=ARMS, orient="row")
 
 
 def calls(*rows: dict[str, object]) -> pl.DataFrame:
@@ -49,11 +49,18 @@ def test_what_was_lost_failed_or_weak_is_said_and_nothing_else() -> None:
     )
     taken = costs(calls({"status": "failed"}, {"status": "empty", "budget": 300}, {"method": "c"}).lazy())
     found = faults(
-        arms(("a", "llm", 600, True), ("a", "llm", 300, False), ("b", "llm", 600, False), ("c", "lexical", 600, False)),
+        arms(
+            ("a", "llm", 600, True, False),
+            ("a", "llm", 300, False, False),
+            ("b", "llm", 600, False, False),
+            ("c", "lexical", 600, False, False),
+            ("d", "llm", 600, False, True),
+        ),
         builds,
         taken,
     )
     assert found.rows() == [
         ("a", "llm", 600, "degraded: 2 lost steps; degraded: 1 calls without a whole reply; weak model"),
         ("a", "llm", 300, "degraded: 2 lost steps; degraded: 1 calls without a whole reply"),
+        ("d", "llm", 600, "weak model"),
     ]
