@@ -60,7 +60,8 @@ def test_the_board_is_published_reused_and_written_for_people(world: World) -> N
         rows = home.gold.scan(table, {"experiment": evaluated.key}).collect()
         assert rows.schema == TABLES[table].schema
         assert rows.equals(pl.read_parquet(folder / f"{table}.parquet"))
-        assert made["leaderboard"][f"{table} rows"] == rows.height > 0
+        assert made["leaderboard"][f"{table} rows"] == rows.height
+        assert (rows.height > 0) is (table != "costs"), "no arm of this experiment asks a model"
     assert {key for key in made["leaderboard"] if key.startswith("recall, ")} == {
         f"recall, {pool}, lexical, 600 tokens"
         for pool in home.gold.scan("leaderboard", {"experiment": evaluated.key}).collect()["pool"].unique()
