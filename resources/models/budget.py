@@ -67,7 +67,8 @@ class Budget:
         spent = f"{self.spent.calls} calls, {self.spent.tokens} tokens, {self.spent.cost / NANO:.4f} USD"
         return (
             f"the budget of model calls is spent: the next call would exceed {name} = {limit:g} (spent: {spent}); "
-            f"{_RESUME}, with a larger TRAILBENCH_MODEL_{name.upper()} where one run needs it"
+            f"{_RESUME}, with a larger TRAILBENCH_MODEL_{name.upper()}, or "
+            f"limits.{name.removeprefix('max_')} of the experiment, whichever is set"
         )
 
 
@@ -97,14 +98,12 @@ class Circuit:
     def check(self) -> None:
         """Raise `ModelStopped` when the endpoint is given up."""
         if self.open:
-            raise ModelStopped(self._message("calls in a row failed"))
+            raise ModelStopped(self._message(f"{self._in_a_row} calls in a row failed"))
 
     def require_answer(self) -> None:
         """Raise `ModelStopped` when calls have failed and none was answered: too few to give the endpoint up."""
         if self._in_a_row and not self._answered:
-            raise ModelStopped(self._message("calls failed and none was answered"))
+            raise ModelStopped(self._message(f"no call was answered ({self._in_a_row} failed)"))
 
     def _message(self, what: str) -> str:
-        return (
-            f"{self.endpoint}: {self._in_a_row} {what}, the last with {self._last}; see to the endpoint, then {_RESUME}"
-        )
+        return f"{self.endpoint}: {what}, the last with {self._last}; see to the endpoint; {_RESUME}"

@@ -101,6 +101,9 @@ class EndpointClient:
     def __init__(self, endpoint: Endpoint, connections: int, timeout_seconds: float) -> None:
         self._timeout = timeout_seconds
         self._key = endpoint.api_key.get_secret_value() if endpoint.api_key else ""
+        # One with an alias is a server of our own, at a port that nobody set.
+        remedy = "its server has ended" if endpoint.alias else "check TRAILBENCH_MODEL_BASE_URL"
+        self._unreachable = f"no connection; {remedy}"
         host = urlsplit(endpoint.base_url).hostname or ""
         limits = httpx2.Limits(max_connections=connections, max_keepalive_connections=connections)
         try:
@@ -146,7 +149,7 @@ class EndpointClient:
             reason = f"no reply within {self._timeout:g} s"
             return Outcome("failed", error="Timeout", reason=reason, again=True, endpoint_fault=True)
         except openai.APIConnectionError:
-            reason = "no connection; check TRAILBENCH_MODEL_BASE_URL"
+            reason = self._unreachable
             return Outcome("failed", error="ConnectionError", reason=reason, again=True, endpoint_fault=True)
         except openai.APIStatusError as error:
             return _status_outcome(error, self._key)

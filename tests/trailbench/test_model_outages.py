@@ -53,7 +53,7 @@ def test_an_endpoint_that_answers_nothing_ends_the_run_and_a_later_one_goes_on(
     whole = False
     with model_server(lambda call: chosen(call) if whole else answer(call)) as server:
         away = evaluate(BASE_URL=server.base_url, NAME="m")
-        assert away.code == 2 and says in away.err and "none was answered" in away.err
+        assert away.code == 2 and says in away.err and "no call was answered" in away.err
         whole = True
         back = evaluate(BASE_URL=server.base_url, NAME="m")
     assert back.code == 0, back.err
