@@ -100,7 +100,8 @@ class Known:
 
     def overlap(self, wanted: frozenset[str]) -> list[float]:
         """How much of the wanted words each log says, by their rarity."""
-        return [sum(self.rarity[word] for word in words & wanted) for words in self.words]
+        # In a fixed order, for sums of floats depend on theirs.
+        return [sum(self.rarity[word] for word in sorted(words & wanted)) for words in self.words]
 
     def row(self, position: int) -> JsonObject:
         """The log at a position."""

@@ -81,6 +81,24 @@ def points_by_rule(agreed: pl.DataFrame) -> pl.DataFrame:
     return held.sort(*ITEM, "part")
 
 
+def points_by_judge(agreed: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
+    """Which points hold by a Core+Detail judge: the core of the point, or of the judged field that it is about (ours).
+
+    Null where the judge failed; a point on an element of a list, which is judged as one, is null as well.
+    """
+    part = [*ITEM, "part"]
+    cores = _judged(agreed).join(verdicts.select(*part, CORE), on=part, how="left").select(*ITEM, "path", "place", CORE)
+    points = agreed.filter("point").select(*part, "place", "path", "judged")
+    own = points.filter("judged").join(cores.drop("path"), on=[*ITEM, "place"], how="left")
+    field = points.filter(~pl.col("judged")).join(
+        cores.filter(pl.col("path").is_not_null()).unique([*ITEM, "path"], keep="none").drop("place"),
+        on=[*ITEM, "path"],
+        how="left",
+    )
+    both = pl.concat([one.select(*part, pl.col(CORE).alias("correct")) for one in (own, field)])
+    return both.sort(part)
+
+
 def _label() -> pl.Expr:
     """How a judge is told a part: its name, and the point in words."""
     return pl.concat_str("part", "criterion", separator=": ", ignore_nulls=True).alias("part")

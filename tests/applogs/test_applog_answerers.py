@@ -109,6 +109,17 @@ def test_the_newest_weeks_count_after_a_change() -> None:
     assert found(rows) == [("Fitbit", {"frequency_type": "weekly", "days_of_week": [5]}, "08:30")]
 
 
+def test_a_monthly_routine_is_over_after_two_misses_and_no_accident_of_other_days() -> None:
+    fifteenth = [14, 45, 74, 105, 135, 166]
+    end = kept("Gmail", "GetInbox", [170], "03:00")
+    monthly = [("Chase", {"frequency_type": "monthly_by_date", "days_of_month": [15]}, "09:30")]
+    assert found(kept("Chase", "Get", fifteenth[:5], "09:30") + end) == monthly
+    assert found(kept("Chase", "Get", fifteenth[:4], "09:30") + end) == []
+    others = [18, 36, 51, 82, 110]
+    assert found(kept("Chase", "Get", fifteenth[:5] + others, "09:30") + end) == monthly
+    assert found(kept("Chase", "Get", [*fifteenth[:5], *others, 121], "09:30") + end) == []
+
+
 def test_thresholds_from_both_sides() -> None:
     two, three = days(3, 6)[:2], days(3, 6)
     assert found(kept("Chase", "Get", two, "09:30")) == []

@@ -14,7 +14,7 @@ from pipelines.applogs.evidence import evidence_scores
 from pipelines.applogs.gold_parts import service_parts, state_parts
 from pipelines.applogs.mechanical import agreements
 from pipelines.applogs.packs import read_pack
-from pipelines.applogs.scores import BadVerdicts, judge_parts, points_by_rule, units
+from pipelines.applogs.scores import BadVerdicts, judge_parts, points_by_judge, points_by_rule, units
 from pipelines.applogs.summary import checkpoint_scores, over_checkpoints
 from pipelines.applogs.tables import table_of
 from pipelines.evaluation.judging import checked
@@ -87,9 +87,34 @@ def test_the_published_reminder_passes_all_points_and_one_for_another_routine_no
     assert (wrong["points"], wrong["mechanical"], wrong["score"], wrong["compat_score"]) == (0.0, 0.0, 0.0, 0.0)
 
 
+def test_points_by_a_judge() -> None:
+    message = table_of(
+        "gold_parts",
+        service_parts(USER, "s", "habits_state:budget_review", "user_communication", None, HABIT_POINTS),
+    )
+    output = [
+        {"point_id": "p1", "output_field_path": "brew", "reference_value": "pour-over"},
+        {"point_id": "p2", "output_field_path": "tags.0", "reference_value": "x"},
+    ]
+    key, family = "preferences_state:coffee", "information_request_construction"
+    reference = {"brew": "pour-over", "tags": ["x"]}
+    parts = pl.concat([message, table_of("gold_parts", service_parts(USER, "o", key, family, reference, output))])
+    items = [gold_item(name, None, task="personalised_service", service_family=family) for name in ("s", "o")]
+    stand = standing(table_of("gold_items", items), answers(s="Budget review", o=reference))
+    agreed = agreements(parts, stand)
+    questions = table_of("tasks", [{**item, "question_text": "?", "as_of": None} for item in items])
+    said = verdicts(judge_parts(questions, agreed, stand), p3=(False, 0), brew=(True, 1), p2=None)
+    told = points_by_judge(agreed, said)
+    assert {(row["item"], row["part"]): row["correct"] for row in told.to_dicts()} == {
+        ("o", "p1"): True, ("o", "p2"): None,
+        ("s", "g"): True, ("s", "p1"): True, ("s", "p2"): None, ("s", "p3"): False,
+    }  # fmt: skip
+    assert dict(units(stand, agreed, said, told).select("item", "points").iter_rows()) == {"o": 0.5, "s": 1 / 3}
+
+
 def test_an_open_gate_leaves_the_mean_of_the_other_points() -> None:
     late = service("Budget review, every Sunday at 10:30", p3=(False, 2))
-    assert late["points"] == pytest.approx(2 / 3)
+    assert late["points"] == late["mechanical"] == pytest.approx(2 / 3)
     assert (late["score"], late["compat_score"]) == (pytest.approx(2 / 3), pytest.approx((1 + 1 + 0.2) / 3))
     assert late["n_fields"] == 3
 
@@ -180,7 +205,7 @@ def test_verdicts_left_out_are_errors_and_foreign_ones_are_refused() -> None:
     stand = standing(table_of("gold_items", [gold_item("i", value)]), answers(i=value))
     agreed = agreements(parts_of(i=value), stand)
     said = verdicts(pl.DataFrame({"item": ["i"], "part": ["a"], "gate": [False]}))
-    assert units(stand, agreed, said)["score"].to_list() == [0.5]
+    assert units(stand, agreed, said).select("score", "score_bound", "n_judge_errors").rows() == [(0.5, 1.0, 1)]
     with pytest.raises(BadVerdicts, match="no answer has"):
         units(stand, agreed, said.with_columns(part=pl.lit("z")))
     with pytest.raises(BadVerdicts, match="two verdicts"):
