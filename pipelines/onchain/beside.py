@@ -19,6 +19,8 @@ def beside(work: Callable[[Item], Result], items: Iterable[Item], threads: int) 
         try:
             for item in items:
                 waiting.append(pool.submit(work, item))
+                # What the work lets go of is not held here while the next one is read.
+                del item
                 if len(waiting) > threads:
                     yield waiting.popleft().result()
             while waiting:

@@ -106,9 +106,7 @@ def from_views(name: str, views: Views, buffers: Sequence[pa.Buffer], valid: Fla
     """A Binary column of these views; null where not `valid`."""
     mask = None if valid is None or valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))
     array = pa.Array.from_buffers(pa.binary_view(), len(views), [mask, pa.py_buffer(views), *buffers])
-    made = pl.from_arrow(array)
-    assert isinstance(made, pl.Series)
-    return made.rename(name)
+    return pl.Series(name, array)
 
 
 def sizes(values: pl.Series) -> npt.NDArray[np.uint32]:

@@ -4,6 +4,7 @@ A log belongs to an event when its topic 0 and its address do; everything else i
 foreign. Of an event, a log either decodes exactly or is refused with its reason.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -31,6 +32,7 @@ REFUSED = pl.Schema(
         "log_index": pl.Int32,
     }
 )
+_NONE = pl.DataFrame(schema=REFUSED)
 COUNTS = pl.Schema({"outcome": pl.String, "event": pl.String, "rows": pl.Int64})
 _WRONG = {
     "address": "is no address",
@@ -60,18 +62,18 @@ def decode(logs: pl.DataFrame, pools: Collection[bytes] = ()) -> Decoded:
     """
     parts: dict[str, list[pl.DataFrame]] = {}
     refused: list[pl.DataFrame] = []
-    counts: list[tuple[str, str, int]] = []
+    counts: Counter[tuple[str, str]] = Counter()
     foreign = 0
     for event, rows in by_event(logs):
         if event is None:
             foreign += rows.height
             continue
         ours = _emitted(rows, event, pools)
-        counts.append(("foreign", event.name, rows.height - ours.height))
+        counts["foreign", event.name] += rows.height - ours.height
         decoded = 0
         for frame, size, bad in read_event(event, ours):
             refused.append(bad)
-            counts.append(("reject", event.name, bad.height))
+            counts["reject", event.name] += bad.height
             if frame is None:
                 continue
             builder = BUILDERS.get(event.name)
@@ -80,24 +82,29 @@ def decode(logs: pl.DataFrame, pools: Collection[bytes] = ()) -> Decoded:
                 continue
             if builder.foreign is not None:
                 kept = frame.filter(~builder.foreign)
-                counts.append(("foreign", event.name, frame.height - kept.height))
+                counts["foreign", event.name] += frame.height - kept.height
                 frame = kept
             frame = builder.prepare(frame) if builder.prepare else frame
             frame, bad = _refuse(event, frame, size, builder)
             refused.append(bad)
-            counts.append(("reject", event.name, bad.height))
+            counts["reject", event.name] += bad.height
             decoded += frame.height
             parts.setdefault(builder.table, []).append(builder.build(frame, size))
         outcome = "trade" if event.name.startswith("order_filled") else "other"
-        counts.append((outcome, event.name, decoded))
-    counts.append(("foreign", "", foreign))
-    counted = pl.DataFrame(counts, schema=COUNTS, orient="row").filter(pl.col("rows") > 0)
-    assert counted["rows"].sum() == logs.height, "a log was lost or counted twice"
+        counts[outcome, event.name] += decoded
+    counts["foreign", ""] += foreign
+    assert counts.total() == logs.height, "a log was lost or counted twice"
+    counted = sorted((*of, n) for of, n in counts.items() if n)
     return Decoded(
-        {name: pl.concat(frames) for name, frames in parts.items()},
-        pl.concat([pl.DataFrame(schema=REFUSED), *refused]),
-        counted.group_by("outcome", "event").agg(pl.col("rows").sum()).sort("outcome", "event"),
+        {name: frames[0] if len(frames) == 1 else pl.concat(frames) for name, frames in parts.items()},
+        _joined(refused),
+        pl.DataFrame(counted, schema=COUNTS, orient="row"),
     )
+
+
+def _joined(refused: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    some = [part for part in refused if part.height]
+    return pl.concat(some) if some else _NONE
 
 
 def by_event(logs: pl.DataFrame) -> Iterator[tuple[Event | None, pl.DataFrame]]:
@@ -140,7 +147,7 @@ def read_event(event: Event, rows: pl.DataFrame) -> Iterator[tuple[pl.DataFrame 
             yield None, 0, _refused(event, part, pl.lit(fault))
             continue
         columns, failed = words.read_words(part["data"], words_)
-        part = part.with_columns(columns)
+        part = part.hstack(columns)
         if failed.any():
             faults = np.array(["", *(f"{word.name} {_WRONG.get(word.kind, '')}" for word in words_)], object)
             fine = pl.Series(failed == 0)
@@ -148,7 +155,7 @@ def read_event(event: Event, rows: pl.DataFrame) -> Iterator[tuple[pl.DataFrame 
             bad = _refused(event, part.filter(~fine), pl.lit(reasons))
             part = part.filter(fine)
         else:
-            bad = pl.DataFrame(schema=REFUSED)
+            bad = _NONE
         yield part, _list_length(event, words_), bad
 
 
@@ -160,7 +167,7 @@ def _with_topics(event: Event, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.Dat
         missing = rows[f"topic{i}"].is_null()
         if (i < n_topics and missing.any()) or (i >= n_topics and not missing.all()):
             wrong |= (missing if i < n_topics else ~missing).to_numpy()
-    refused = [pl.DataFrame(schema=REFUSED)]
+    refused = [_NONE]
     if wrong.any():
         found = 1 + pl.sum_horizontal(pl.col(f"topic{i}").is_not_null().cast(pl.Int8) for i in range(1, 4))
         reason = pl.concat_str(found.cast(pl.String), pl.lit(f" topics, not {n_topics}"))
@@ -168,16 +175,16 @@ def _with_topics(event: Event, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.Dat
         rows = rows.filter(pl.Series(~wrong))
     for i, argument in enumerate(event.indexed, 1):
         if argument.kind in ("bytes32", "uint256"):
-            rows = rows.with_columns(pl.col(f"topic{i}").alias(argument.name))
+            rows = rows.hstack([rows[f"topic{i}"].alias(argument.name)])
             continue
         columns, failed = words.read_words(rows[f"topic{i}"], [Word(argument.name, argument.kind)])  # type: ignore[arg-type]
-        rows = rows.with_columns(columns)
+        rows = rows.hstack(columns)
         if failed.any():
             bad = pl.Series(failed > 0)
             fault = f"topic {i} ({argument.name}) {_WRONG[argument.kind]}"
             refused.append(_refused(event, rows.filter(bad), pl.lit(fault)))
             rows = rows.filter(~bad)
-    return rows, pl.concat(refused)
+    return rows, _joined(refused)
 
 
 def _distinct(values: "np.typing.NDArray[np.integer]") -> list[int]:
@@ -199,7 +206,7 @@ def _refuse(event: Event, frame: pl.DataFrame, size: int, builder: Builder) -> t
         conditions_.append((pl.col("outcomes") != size, f"{size} numerators for another number of outcomes"))
     if event.name == "pool_creation":
         conditions_.append((pl.lit(size != 1), f"a pool over {size} conditions"))
-    refused = [pl.DataFrame(schema=REFUSED)]
+    refused = [_NONE]
     if frame.is_empty():
         return frame, refused[0]
     for condition, reason in conditions_:
@@ -209,7 +216,7 @@ def _refuse(event: Event, frame: pl.DataFrame, size: int, builder: Builder) -> t
         if bad.any():
             refused.append(_refused(event, frame.filter(bad), pl.lit(reason)))
             frame = frame.filter(~bad)
-    return frame, pl.concat(refused)
+    return frame, _joined(refused)
 
 
 def _refused(event: Event, rows: pl.DataFrame, reason: pl.Expr) -> pl.DataFrame:

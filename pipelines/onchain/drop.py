@@ -30,6 +30,7 @@ DECODED = (
 """Tables that come straight from logs."""
 THREADS = 2
 """Chunks that are decoded at once: reading is the other half of the work, and each holds about 100 MB."""
+_NO_REJECTS, _NO_COUNTS = ONCHAIN_TABLES["onchain_rejects"].empty(), ONCHAIN_TABLES["log_counts"].empty()
 _POOL_TOPICS = [BY_NAME[name].topic0 for name in POOL_EVENTS]
 Tables = dict[str, pl.DataFrame]
 Finish = Callable[[Tables], Tables]
@@ -86,7 +87,7 @@ def _pass(
     for number, path in enumerate(paths):
         verdict = judged.filter(pl.col(twins.FILE) == number).select(LINE, "verdict")
         work = partial(_read_piece, path.name, verdict, finish)
-        for piece, of_pools, places in beside(work, read_raw(path), THREADS):
+        for piece, of_pools, places in beside(work, map(_handed, read_raw(path)), THREADS):
             saw(places)
             if of_pools.height:
                 waiting.append((path.name, of_pools))
@@ -97,11 +98,16 @@ def _pass(
         yield _decoded(name, rows, known, finish)
 
 
+def _handed(raw: RawChunk) -> list[RawChunk]:
+    """The chunk in a hand that can be emptied: text that was turned into bytes need not wait for the decoding."""
+    return [raw]
+
+
 def _read_piece(
-    name: str, verdict: pl.DataFrame, finish: Finish, raw: RawChunk
+    name: str, verdict: pl.DataFrame, finish: Finish, hand: list[RawChunk]
 ) -> tuple[Piece, pl.DataFrame, twins.Places]:
     """One chunk decoded, and its logs of pools: a pool may be created in a later file than its first trade."""
-    chunk = typed(raw)
+    chunk = typed(hand.pop())
     kept, piece = _judged(name, chunk, verdict)
     of_pools = kept.clear()
     is_pool = words.find(kept["topic0"], _POOL_TOPICS) >= 0
@@ -129,8 +135,8 @@ def decode_drop(paths: Sequence[Path], pools: Collection[bytes] = ()) -> Piece:
         ).sort(ONCHAIN_TABLES[name].sort_by)
         for name in DECODED
     }
-    rejects = pl.concat([ONCHAIN_TABLES["onchain_rejects"].empty(), *(piece.rejects for piece in pieces)])
-    counts = pl.concat([ONCHAIN_TABLES["log_counts"].empty(), *(piece.counts for piece in pieces)])
+    rejects = pl.concat([_NO_REJECTS, *(piece.rejects for piece in pieces)])
+    counts = pl.concat([_NO_COUNTS, *(piece.counts for piece in pieces)])
     counts = counts.group_by("file", "outcome", "event").agg(pl.col("rows").sum())
     return Piece(
         tables,
@@ -145,11 +151,12 @@ def _packed(tables: Tables) -> Tables:
 
 def _judged(name: str, chunk: LogChunk, verdict: pl.DataFrame) -> tuple[pl.DataFrame, Piece]:
     """Rows that go on to be decoded, and what the reader and the search for twins kept back."""
-    events = _events(chunk.refused["topic0"])
-    refused = chunk.refused.drop("topic0").with_columns(events.alias("event"))
     rows = chunk.rows
-    counts = [_counts(name, "reject", events)]
-    rejects = [_rejects(name, refused)]
+    counts, rejects = [_NO_COUNTS], [_NO_REJECTS]
+    if chunk.refused.height:
+        events = _events(chunk.refused["topic0"])
+        counts.append(_counts(name, "reject", events))
+        rejects.append(_rejects(name, chunk.refused.drop("topic0").with_columns(events.alias("event"))))
     if verdict.height:
         judged = rows.join(verdict, on=LINE, how="inner")
         for outcome in (twins.REMOVED, twins.DUPLICATE):
@@ -171,7 +178,7 @@ def _decoded(name: str, rows: pl.DataFrame, pools: Collection[bytes], finish: Fi
     counts = decoded.counts.with_columns(pl.lit(name).alias("file"))
     return Piece(
         finish({table: frame.drop(LINE) for table, frame in decoded.tables.items()}),
-        _rejects(name, decoded.refused),
+        _rejects(name, decoded.refused) if decoded.refused.height else _NO_REJECTS,
         counts.select(ONCHAIN_TABLES["log_counts"].schema.names()),
     )
 

@@ -21,7 +21,7 @@ def _order_v1(frame: pl.DataFrame) -> pl.DataFrame:
     """V1: asset 0 is the collateral; who gives it buys the other asset."""
     buys, sells = frame["maker_asset_is_zero"].to_numpy(), frame["taker_asset_is_zero"].to_numpy()
     token = words.choose("token_id", buys, frame["taker_asset"], frame["maker_asset"])
-    return _order(frame, buys).with_columns(token, pl.Series("sound", buys != sells))
+    return _order(frame, buys).hstack([token, pl.Series("sound", buys != sells)])
 
 
 def _order_v2(frame: pl.DataFrame) -> pl.DataFrame:
@@ -32,11 +32,13 @@ def _order_v2(frame: pl.DataFrame) -> pl.DataFrame:
 def _order(frame: pl.DataFrame, buys: npt.NDArray[np.bool_]) -> pl.DataFrame:
     given, taken = frame["maker_amount"].to_numpy(), frame["taker_amount"].to_numpy()
     exchange = pl.Series("exchange", words.find(frame["address"], _EXCHANGES)).cast(pl.UInt8).cat.to(EXCHANGE)
-    return frame.with_columns(
-        exchange,
-        pl.Series("buys", buys),
-        pl.Series("amount", np.where(buys, taken, given)),
-        pl.Series("collateral", np.where(buys, given, taken)),
+    return frame.hstack(
+        [
+            exchange,
+            pl.Series("buys", buys),
+            pl.Series("amount", np.where(buys, taken, given)),
+            pl.Series("collateral", np.where(buys, given, taken)),
+        ]
     )
 
 

@@ -27,6 +27,8 @@ _KINDS = {
     "length": LENGTH,
 }
 _SEEN = 64
+_BLOCK = 1_024
+"""Rows whose data fits into the cache of a core."""
 
 
 def choose(name: str, first: Flags, one: pl.Series, other: pl.Series) -> pl.Series:
@@ -123,51 +125,50 @@ def _read(
     slots: Ints,
     cuts: Ints,
     values: Ints,
+    flags: npt.NDArray[np.bool_],
     parts: npt.NDArray[np.uint32],
     failed: Places,
 ) -> None:
     zero = np.uint64(0)
-    for row in range(views.shape[0]):
-        buffer = views[row, 2]
-        offset = views[row, 3]
-        at = buffers[buffer] + np.uint64(offset)
+    # Word by word in blocks that stay in the cache: which kind a word is, is asked once a block.
+    for start in range(0, views.shape[0], _BLOCK):
+        end = min(start + _BLOCK, views.shape[0])
         for word in range(kinds.shape[0]):
-            kind = kinds[word]
-            if kind == SKIP:
-                continue
-            place = at + np.uint64(32 * word)
-            cut = cuts[word]
+            kind, slot, cut, constant = kinds[word], slots[word], cuts[word], constants[word]
+            ahead = np.uint64(32 * word)
             if cut >= 0:
-                start = np.uint32(12 if kind == ADDRESS else 0)
-                parts[cut, row, 0] = np.uint32(32) - start
-                parts[cut, row, 1] = load_four(place + np.uint64(start))
-                parts[cut, row, 2] = buffer
-                parts[cut, row, 3] = offset + np.uint32(32 * word) + start
-            if kind == RAW:
+                first = np.uint32(12 if kind == ADDRESS else 0)
+                skipped = np.uint32(32 * word) + first
+                for row in range(start, end):
+                    buffer, offset = views[row, 2], views[row, 3] + skipped
+                    parts[cut, row, 0] = np.uint32(32) - first
+                    parts[cut, row, 1] = load_four(buffers[buffer] + np.uint64(offset))
+                    parts[cut, row, 2] = buffer
+                    parts[cut, row, 3] = offset
+            if kind in (SKIP, RAW):
                 continue
-            if kind == ADDRESS:
-                if (load_big(place) | (load_big(place + np.uint64(8)) >> np.uint64(32))) != zero:
-                    failed[row] = word + 1
-                    break
-                continue
-            low = load_big(place + np.uint64(24))
-            high = load_big(place) | load_big(place + np.uint64(8)) | load_big(place + np.uint64(16))
-            if kind == TOKEN:
-                values[slots[word], row] = (high | low) == zero
-                continue
-            if high != zero or (low >> np.uint64(63)) != zero:
-                failed[row] = word + 1
-                break
-            value = np.int64(low)
-            if (
-                (kind == BIT and value > 1)
-                or (kind == CONSTANT and value != constants[word])
-                or (kind == LENGTH and (value > constants[word] or value <= constants[word] - 32))
-            ):
-                failed[row] = word + 1
-                break
-            if slots[word] >= 0:
-                values[slots[word], row] = value
+            for row in range(start, end):
+                place = buffers[views[row, 2]] + np.uint64(views[row, 3]) + ahead
+                if kind == ADDRESS:
+                    if (load_big(place) | (load_big(place + np.uint64(8)) >> np.uint64(32))) != zero:
+                        failed[row] = failed[row] or word + 1
+                    continue
+                low = load_big(place + np.uint64(24))
+                high = load_big(place) | load_big(place + np.uint64(8)) | load_big(place + np.uint64(16))
+                if kind == TOKEN:
+                    flags[slot, row] = (high | low) == zero
+                    continue
+                value = np.int64(low)
+                if (
+                    high != zero
+                    or value < 0
+                    or (kind == BIT and value > 1)
+                    or (kind == CONSTANT and value != constant)
+                    or (kind == LENGTH and (value > constant or value <= constant - 32))
+                ):
+                    failed[row] = failed[row] or word + 1
+                if slot >= 0:
+                    values[slot, row] = value
 
 
 def read_words(values: pl.Series, words: Sequence[Word]) -> tuple[list[pl.Series], Places]:
@@ -177,22 +178,25 @@ def read_words(values: pl.Series, words: Sequence[Word]) -> tuple[list[pl.Series
     of `values`; a token has beside it `NAME_is_zero`. The values of a row that failed
     mean nothing. Raises `ValueError` unless every value holds exactly the bytes of `words`.
     """
-    if values.null_count() or (column(values).lengths != 32 * len(words)).any():
+    source = column(values)
+    if values.null_count() or (source.lengths != 32 * len(words)).any():
         raise ValueError(f"a value of {values.name!r} is not {32 * len(words)} bytes long")
     kinds = np.array([_KINDS[word.kind] for word in words], np.int8)
-    slots, numbers = _numbered(np.isin(kinds, (AMOUNT, BIT, TOKEN)))
+    tokens, n_tokens = _numbered(kinds == TOKEN)
+    numbers, n_numbers = _numbered(np.isin(kinds, (AMOUNT, BIT)))
+    slots = np.maximum(tokens, numbers)
     cuts, n_cuts = _numbered(np.isin(kinds, (RAW, ADDRESS, TOKEN)))
-    out = np.zeros((numbers, len(values)), np.int64)
-    parts = np.zeros((n_cuts, len(values), 4), np.uint32)
+    out = np.empty((n_numbers, len(values)), np.int64)
+    flags = np.empty((n_tokens, len(values)), np.bool_)
+    parts = np.empty((n_cuts, len(values), 4), np.uint32)
     failed = np.zeros(len(values), np.int32)
-    source = column(values)
     if len(values):
         constants = np.array([word.constant for word in words], np.int64)
-        _read(source.views, source.buffers, kinds, constants, slots, cuts, out, parts, failed)
+        _read(source.views, source.buffers, kinds, constants, slots, cuts, out, flags, parts, failed)
     columns = []
     for word, kind, slot, cut in zip(words, kinds, slots, cuts, strict=True):
         if kind == TOKEN:
-            columns.append(pl.Series(f"{word.name}_is_zero", out[slot] == 1))
+            columns.append(pl.Series(f"{word.name}_is_zero", flags[slot]))
         elif slot >= 0:
             columns.append(pl.Series(word.name, out[slot]))
         if cut >= 0:
