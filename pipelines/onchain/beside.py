@@ -10,7 +10,7 @@ Result = TypeVar("Result")
 
 
 def beside(work: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
-    """`map(work, items)`, with `threads` pieces at work while the next is read; at most `threads` answers wait.
+    """`map(work, items)`, with `threads` pieces at work while the next is read; none is read ahead of that.
 
     What `work` raises is raised at its place in the order, what `items` raises at once.
     """
@@ -18,11 +18,11 @@ def beside(work: Callable[[Item], Result], items: Iterable[Item], threads: int) 
     with ThreadPoolExecutor(threads) as pool:
         try:
             for item in items:
+                if len(waiting) == threads:
+                    yield waiting.popleft().result()
                 waiting.append(pool.submit(work, item))
                 # What the work lets go of is not held here while the next one is read.
                 del item
-                if len(waiting) > threads:
-                    yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
         finally:

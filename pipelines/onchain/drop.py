@@ -28,8 +28,8 @@ DECODED = (
     "fpmm_pools",
 )
 """Tables that come straight from logs."""
-THREADS = 2
-"""Chunks that are decoded at once: reading is the other half of the work, and each holds about 100 MB."""
+THREADS = 1
+"""Chunks that are decoded while the next is read: that is the other half of the work, and each holds about 100 MB."""
 _NO_REJECTS, _NO_COUNTS = ONCHAIN_TABLES["onchain_rejects"].empty(), ONCHAIN_TABLES["log_counts"].empty()
 _POOL_TOPICS = [BY_NAME[name].topic0 for name in POOL_EVENTS]
 Tables = dict[str, pl.DataFrame]
