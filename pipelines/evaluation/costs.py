@@ -8,10 +8,14 @@ from pipelines.schema import conform
 def costs(calls: pl.LazyFrame) -> pl.DataFrame:
     """Table `costs` from rows of `model_calls` with their `method`, `reader` and `budget`.
 
-    A cost is null as soon as one call of the group has no price: a part of it would read as the whole.
+    A prompt that several shards needed is one call, however users fall into shards. A cost is null as soon as one call
+    of the group has no price: a part of it would read as the whole.
     """
     whole = pl.col("status") == "ok"
-    grouped = calls.group_by("method", "reader", "budget", "step", "model").agg(
+    call = ["method", "reader", "budget", "step", "key"]
+    # Made ones first: the hits of other shards are left out.
+    once = calls.sort(*call, "cached").filter(~pl.col("cached") | (pl.int_range(pl.len()).over(call) == 0))
+    grouped = once.group_by("method", "reader", "budget", "step", "model").agg(
         n_calls=pl.len(),
         n_cached=pl.col("cached").sum(),
         n_failed=(~whole).sum(),

@@ -41,6 +41,13 @@ def test_costs_are_sums_by_arm_step_and_model() -> None:
     assert made.select("prompt_tokens", "reply_tokens").rows() == [(10, 3), (20, 6), (30, 6)]
 
 
+def test_a_prompt_that_several_shards_needed_is_one_call() -> None:
+    shared = [{"key": "k", "cached": True}, {"key": "k"}, {"key": "k", "cached": True, "budget": 300}]
+    shared += [{"key": "l", "cached": True}, {"key": "l", "cached": True}, {"key": "l", "step": "build"}]
+    made = costs(calls(*shared).lazy()).select("budget", "step", "n_calls", "n_cached", "prompt_tokens")
+    assert made.rows() == [(300, "read", 1, 1, 10), (600, "build", 1, 0, 10), (600, "read", 2, 1, 20)]
+
+
 def test_what_was_lost_failed_or_weak_is_said_and_nothing_else() -> None:
     builds = pl.DataFrame(
         [("a", "batches", 9), ("a", "lost_steps", 2), ("a", "lost_steps:themes", 2), ("b", "lost_steps", 0)],
