@@ -61,7 +61,11 @@ def _both_ways(differences: pl.DataFrame) -> pl.DataFrame:
     """Every pair as it stands and turned round: the difference and the ends of its interval change sign."""
     pairs = differences.with_columns(pl.col("pool").cast(pl.String)).select(*_BOARD, "method", "other", *_PAIRED)
     turned = pairs.with_columns(
-        method="other", other="method", difference=-pl.col("difference"), low=-pl.col("high"), high=-pl.col("low")
+        method="other",
+        other="method",
+        difference=0 - pl.col("difference"),
+        low=0 - pl.col("high"),
+        high=0 - pl.col("low"),
     )
     return pl.concat([pairs, turned])
 

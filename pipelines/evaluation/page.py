@@ -120,7 +120,7 @@ def _number(value: Any, digits: int = 3) -> str:
 
 
 def _fixed(value: float | None, digits: int = 3) -> str:
-    return "–" if value is None else f"{value:.{digits}f}"
+    return "–" if value is None else f"{value:z.{digits}f}"
 
 
 def _price(value: float | None) -> str:

@@ -30,7 +30,7 @@ _CONFIG: dict[str, Any] = {
         "gridColor": "#80808040",
         "labelLimit": 260,
     },
-    "legend": {"labelColor": _INK, "titleColor": _INK, "labelLimit": 260},
+    "legend": {"labelColor": _INK, "titleColor": _INK, "labelLimit": 260, "symbolOpacity": 1},
     "header": {"labelColor": _INK, "titleColor": _INK},
     "title": {"color": _INK},
 }
@@ -153,12 +153,16 @@ def by_budget(curve: pl.DataFrame) -> Spec:
 
     Bars are 95 % intervals, the dashed line chance.
     """
+    # Side by side at each budget: intervals on one spot could not be told apart.
     at = {
-        "field": "budget",
-        "type": "quantitative",
-        "scale": {"type": "log", "nice": False},
-        "axis": {"values": curve["budget"].unique().sort().to_list(), "format": ",d"},
-        "title": "budget of the readout, tokens",
+        "x": {
+            "field": "budget",
+            "type": "ordinal",
+            "scale": {"type": "band", "paddingInner": 0.6, "paddingOuter": 0.3},
+            "axis": {"labelAngle": 0, "labelExpr": "format(datum.value, ',')"},
+            "title": "budget of the readout, tokens",
+        },
+        "xOffset": {"field": "method", "type": "nominal", "sort": curve["method"].unique().sort().to_list()},
     }
     ends = {"y": {"field": "recall_low", "type": "quantitative"}, "y2": {"field": "recall_high"}}
     chance = {"aggregate": "mean", "field": "chance", "type": "quantitative"}
@@ -176,12 +180,12 @@ def by_budget(curve: pl.DataFrame) -> Spec:
                 },
                 {
                     "mark": {"type": "rule", "strokeWidth": 1.5, "opacity": 0.7},
-                    "encoding": {"x": at, **ends, "color": _method_colour(curve)},
+                    "encoding": {**at, **ends, "color": _method_colour(curve)},
                 },
                 {
                     "mark": {"type": "line", "point": {"size": 50}, "strokeWidth": 1.5},
                     "encoding": {
-                        "x": at,
+                        **at,
                         "y": share_axis("recall", "recall"),
                         **_method_line(curve),
                         "tooltip": tooltip,
@@ -199,7 +203,11 @@ def beside_cost(points: pl.DataFrame) -> Spec:
     other panels only, and without any price there is no panel of cost.
     """
     rows = points.with_columns(tokens=pl.col("prompt_tokens") + pl.col("reply_tokens"))
-    panels = {"cost": "cost, USD", "tokens": "tokens sent and received", "seconds": "seconds of waiting for replies"}
+    panels = {
+        "cost": size_axis("cost", "cost, USD", "~r"),
+        "tokens": size_axis("tokens", "tokens sent and received"),
+        "seconds": size_axis("seconds", "seconds of waiting for replies", "~r"),
+    }
     if rows["cost"].null_count() == rows.height:
         del panels["cost"]
     ends = {"y": {"field": "recall_low", "type": "quantitative"}, "y2": {"field": "recall_high"}}
@@ -212,7 +220,7 @@ def beside_cost(points: pl.DataFrame) -> Spec:
                     "width": 230,
                     "height": 230,
                     "transform": [{"filter": f"isValid(datum.{field})"}],
-                    "encoding": {"x": size_axis(field, title), "color": _method_colour(rows)},
+                    "encoding": {"x": axis, "color": _method_colour(rows)},
                     "layer": [
                         {"mark": {"type": "rule", "strokeWidth": 1.5, "opacity": 0.7}, "encoding": ends},
                         {
@@ -225,7 +233,7 @@ def beside_cost(points: pl.DataFrame) -> Spec:
                         },
                     ],
                 }
-                for field, title in panels.items()
+                for field, axis in panels.items()
             ]
         },
         # Calls cost parts of a cent.
@@ -264,13 +272,13 @@ def share_axis(field: str, title: str) -> Spec:
     }
 
 
-def size_axis(field: str, title: str) -> Spec:
+def size_axis(field: str, title: str, numbers: str = "~s") -> Spec:
     """The encoding of an amount, from 0 on; logarithmic but for its beginning, as amounts differ by magnitudes."""
     return {
         "field": field,
         "type": "quantitative",
         "scale": {"type": "symlog", "domainMin": 0},
-        "axis": {"tickCount": 5, "format": "~s"},
+        "axis": {"tickCount": 5, "format": numbers},
         "title": title,
     }
 

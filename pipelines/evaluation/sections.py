@@ -27,7 +27,7 @@ def budget_curves(board: pl.DataFrame, chart: Chart) -> list[dict[str, Any]]:
     """
     curve = token_curve(board)
     views = []
-    for (reader, pool), part in curve.group_by("reader", "pool", maintain_order=True):
+    for (reader, pool), part in _by_pool(curve, ["reader", "pool"], board):
         budgets = part["budget"].unique().sort().to_list()
         if len(budgets) > 1:
             cells: dict[str, dict[int, dict[str, Any]]] = {}
@@ -52,7 +52,7 @@ def ablated(
             "rows": part.to_dicts(),
             "plot": chart(plots.ranked(part, "recall", **ends, axis=axis, line="plain_recall")),
         }
-        for values, part in rows.group_by(key, maintain_order=True)
+        for values, part in _by_pool(rows, key, board)
     ]
 
 
@@ -66,7 +66,7 @@ def spent(board: pl.DataFrame, costs: pl.DataFrame, chart: Chart) -> dict[str, A
     asked = beside_cost(board, costs).filter((pl.col("n_calls") > 0).any().over("reader"))
     beside = [
         {"reader": reader, "pool": pool, "rows": part.to_dicts(), "plot": chart(plots.beside_cost(part))}
-        for (reader, pool), part in asked.group_by("reader", "pool", maintain_order=True)
+        for (reader, pool), part in _by_pool(asked, ["reader", "pool"], board)
     ]
     return {"rows": costs.to_dicts(), "beside": beside}
 
@@ -92,6 +92,14 @@ def counted(builds: pl.DataFrame) -> dict[str, Any] | None:
         "degraded": [method for method, own in cells.items() if any(own.get(name, 0) > 0 for name in degrading)],
         "parts": builds.filter(~whole, pl.col("n") > 0).sort("method", "count").to_dicts(),
     }
+
+
+def _by_pool(rows: pl.DataFrame, key: list[str], board: pl.DataFrame) -> list[tuple[tuple[Any, ...], pl.DataFrame]]:
+    """The parts of the rows by a key that ends in the pool, in the order of the rows; pools in that of the board."""
+    parts = list(rows.group_by(key, maintain_order=True))
+    pools = board["pool"].cast(pl.String).unique(maintain_order=True).to_list()
+    others = list(dict.fromkeys(values[:-1] for values, _ in parts))
+    return sorted(parts, key=lambda part: (others.index(part[0][:-1]), pools.index(part[0][-1])))
 
 
 def _degrading(count: str) -> bool:

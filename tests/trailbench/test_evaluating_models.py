@@ -88,6 +88,11 @@ def test_a_run_counts_its_calls_and_the_next_one_makes_none(asking: SimpleNamesp
         calls.filter(role="profile").height
     ]
     assert costs["n_calls"].sum() == calls.height
+    page = (asking.home / "reports" / f"asking~{asking.release}" / "report.html").read_text()
+    built = costs.filter(method="profile_gen", step="build").row(0, named=True)
+    assert f"<td>{built['n_calls']}</td><td>{built['n_cached']}</td>" in page.split('id="calls"')[1]
+    assert "What the memories counted" in page and 'id="ablations"' not in page and 'id="budgets"' not in page
+    assert server.base_url in page.split('id="provenance"')[1], "the models behind each arm are named"
 
 
 def test_another_endpoint_needs_only_the_environment_and_the_key_is_written_nowhere(asking: SimpleNamespace) -> None:
