@@ -32,6 +32,8 @@ def retractions(drops: Sequence[Mapping[str, pl.DataFrame]]) -> pl.DataFrame:
     taken = removed.with_columns(pl.lit(TAKEN_BACK).alias("reason"))
     if len(drops) < 2:
         return taken.select(table.schema.names()).sort(table.sort_by)
+    # A log that was taken back contradicts nobody: its successor stands.
+    drops = [_standing(drop, removed) for drop in drops]
     suspects = _shared_places(drops)
     doubtful = [_doubtful(name, drops, suspects) for name in DECODED_AS.values()]
     rows = pl.concat([taken, *doubtful, _across(drops, suspects)])
@@ -58,6 +60,11 @@ def placed(rows: pl.DataFrame, tokens: pl.DataFrame) -> pl.DataFrame:
     """Table `trades` of rows of `decoded_trades`: with the market and outcome of every known token."""
     unplaced = rows.with_columns(condition_id=pl.lit(None, pl.Binary), outcome=pl.lit(None, pl.Int16))
     return attach_markets(unplaced.select(PUBLISHED["trades"].schema.names()), tokens)
+
+
+def _standing(drop: Mapping[str, pl.DataFrame], removed: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    place = [*PLACE, "block_hash"]
+    return {name: drop[name].join(removed, on=place, how="anti", nulls_equal=True) for name in DECODED_AS.values()}
 
 
 def _places(drop: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
