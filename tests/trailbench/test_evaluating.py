@@ -57,7 +57,7 @@ def test_units_are_readings_of_methods_that_read_something(
     per_user = pools.group_by("user_id").len().sort("user_id")
     assert per_user.height > USERS == answer["users"]
     document = json.loads(next((evaluated.home / "store/specs/experiment").glob("small~*.json")).read_text())
-    asked = pools.filter(pl.col("user_id").is_in(document["users"])).height
+    asked = pools.filter(pl.col("user_id").is_in(document["slice"]["users"])).height
     assert answer["units"] == 2 * asked, "recent_k and frequency_profile; the empty memory reads nothing"
     assert sum(answer["statuses"].values()) == answer["units"]
     assert answer["model_calls"] == 0
@@ -133,4 +133,5 @@ def test_sources_are_the_fixed_names(cli: Cli) -> None:
     assert set(names) == {
         *("complete_journey", "rees46", "taobao", "amazon_reviews", "otto"),
         *("tianchi_mobile", "instacart", "uci_online_retail", "mapping"),
+        *("polygon_logs", "polygon_rpc", "gamma_markets"),
     }
