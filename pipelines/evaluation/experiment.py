@@ -313,7 +313,7 @@ def _label(method: str, config: dict[str, Value]) -> str:
 
 def plain_name(text: str, longest: int) -> str:
     """Text as a folder can carry it; what is too long or strange is cut and ends in a hash of the whole."""
-    plain = re.sub(r"[^A-Za-z0-9._-]+", "_", text)
+    plain = re.sub(r"[^A-Za-z0-9._-]+|\.{2,}", "_", text)
     if plain == text and len(plain) <= longest:
         return plain
     return f"{plain[: longest - 10]}-{digest_json(text, size=4)}"

@@ -16,6 +16,7 @@ from pipelines.evaluation.experiment import (
 )
 from pipelines.memory.registry import builtin_methods
 from resources.experiment_spec import bind
+from resources.store import Store
 
 READERS = {"embedding": "e", "lexical": "l"}
 TEXT = """\
@@ -68,8 +69,17 @@ def test_another_method_or_reader_is_another_arm():
 def test_strange_configurations_get_keys_that_a_folder_can_carry():
     strange = parse("name: a\nmethods:\n  m: [{path: '../x, [y]|~'}, {path: '../x; (y)|~'}]\n", "f")
     first, second = arms_of(strange, "r")
-    assert first.key != second.key and first.key.startswith("a~m-path.._x_y_-")
+    assert first.key != second.key and first.key.startswith("a~m-path__x_y_-")
     assert first.key.count("~") == 3
+
+
+@pytest.mark.parametrize("label", ["..", "a..b", "../../etc", "ключ\u202e\n\0", "é" * 300, "-", "", "~|*?"])
+def test_the_store_takes_the_key_of_any_label(tmp_path, label):
+    experiment = Experiment(name="a", methods={"m": [{"label": label}]})
+    (arm,) = arms_of(experiment, "r")
+    store = Store(str(tmp_path))
+    store.write_json(f"specs/arm/{arm.key}.json", {"label": label})
+    assert store.read_json(f"specs/arm/{arm.key}.json") == {"label": label}
 
 
 @pytest.mark.parametrize(
