@@ -14,25 +14,25 @@ from pipelines.evaluation.tables import ROW_KINDS
 
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 _COLOURS = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#999999", "#F0E442"]
-_SHAPES = ["circle", "square", "diamond", "triangle-up", "cross"]
+SHAPES = ["circle", "square", "diamond", "triangle-up", "cross"]
 _DASHES = [[1, 0], [6, 3], [2, 2]]
-_INK = "currentColor"
-_FIT = {"type": "fit-x", "contains": "padding"}
+INK = "currentColor"
+FIT = {"type": "fit-x", "contains": "padding"}
 _CONFIG: dict[str, Any] = {
     "background": "transparent",
     "view": {"stroke": None},
     "font": "system-ui, sans-serif",
     "axis": {
-        "labelColor": _INK,
-        "titleColor": _INK,
-        "tickColor": _INK,
-        "domainColor": _INK,
+        "labelColor": INK,
+        "titleColor": INK,
+        "tickColor": INK,
+        "domainColor": INK,
         "gridColor": "#80808040",
         "labelLimit": 260,
     },
-    "legend": {"labelColor": _INK, "titleColor": _INK, "labelLimit": 260, "symbolOpacity": 1},
-    "header": {"labelColor": _INK, "titleColor": _INK},
-    "title": {"color": _INK},
+    "legend": {"labelColor": INK, "titleColor": INK, "labelLimit": 260, "symbolOpacity": 1},
+    "header": {"labelColor": INK, "titleColor": INK},
+    "title": {"color": INK},
 }
 
 Spec = dict[str, Any]
@@ -52,14 +52,14 @@ def ranked(rows: pl.DataFrame, field: str, *, low: str, high: str, axis: Spec, l
     """
     y = {"field": "method", "type": "nominal", "sort": rows["method"].to_list(), "title": None}
     dashed = {
-        "mark": {"type": "rule", "strokeDash": [4, 3], "color": _INK, "opacity": 0.6},
+        "mark": {"type": "rule", "strokeDash": [4, 3], "color": INK, "opacity": 0.6},
         "encoding": {"x": {"aggregate": "mean", "field": line, "type": "quantitative"}},
     }
-    return _spec(
+    return spec_of(
         rows.select("method", "kind", field, low, high, *([line] if line else [])),
         {
             "width": "container",
-            "autosize": _FIT,
+            "autosize": FIT,
             "height": 22 * max(rows.height, 1),
             "layer": [*([dashed] if line else []), *_points(y, field, low, high, axis, size=70)],
         },
@@ -77,7 +77,7 @@ def grouped(rows: pl.DataFrame, field: str, *, low: str, high: str, axis: Spec, 
     """As `ranked`, one column of points a `group`; `sizes` is shown on pointing at one."""
     y = {"field": "method", "type": "nominal", "title": None}
     groups = rows["group"].unique(maintain_order=True).to_list()
-    return _spec(
+    return spec_of(
         rows.select("group", "method", "kind", field, low, high, sizes),
         {
             "facet": {"column": {"field": "group", "type": "nominal", "sort": groups, "title": None}},
@@ -111,7 +111,7 @@ def _points(
                 "x": axis,
                 "color": _kind_colour(),
                 "shape": _kind_shape(),
-                "tooltip": _tooltip("method", field, low, high, *more),
+                "tooltip": tooltip("method", field, low, high, *more),
             },
         },
     ]
@@ -133,111 +133,18 @@ def by_position(positions: pl.DataFrame, reader: str, budget: int, pool: str) ->
             "scale": {"domain": [0, 1]},
             "title": "recall of positives there",
         },
-        **_method_line(rows),
-        "tooltip": _tooltip("method", "position", "recall", "n_positives"),
+        **method_line(rows),
+        "tooltip": tooltip("method", "position", "recall", "n_positives"),
     }
-    return _spec(
+    return spec_of(
         rows.select("method", "position", "recall", "n_positives"),
         {
             "width": "container",
-            "autosize": _FIT,
+            "autosize": FIT,
             "height": 240,
             "mark": {"type": "line", "point": {"size": 18}, "strokeWidth": 1.5},
             "encoding": encoding,
         },
-    )
-
-
-def by_budget(curve: pl.DataFrame) -> Spec:
-    """Recall against the budget of the readout (rows of `curves.token_curve`, one reader and pool), a line a method.
-
-    Bars are 95 % intervals, the dashed line chance.
-    """
-    # Side by side at each budget: intervals on one spot could not be told apart.
-    at = {
-        "x": {
-            "field": "budget",
-            "type": "ordinal",
-            "scale": {"type": "band", "paddingInner": 0.6, "paddingOuter": 0.3},
-            "axis": {"labelAngle": 0, "labelExpr": "format(datum.value, ',')"},
-            "title": "budget of the readout, tokens",
-        },
-        "xOffset": {"field": "method", "type": "nominal", "sort": curve["method"].unique().sort().to_list()},
-    }
-    ends = {"y": {"field": "recall_low", "type": "quantitative"}, "y2": {"field": "recall_high"}}
-    chance = {"aggregate": "mean", "field": "chance", "type": "quantitative"}
-    tooltip = _tooltip("method", "budget", "tokens", "recall", "recall_low", "recall_high")
-    return _spec(
-        curve.select("method", "budget", "tokens", "recall", "recall_low", "recall_high", "chance"),
-        {
-            "width": "container",
-            "autosize": _FIT,
-            "height": 260,
-            "layer": [
-                {
-                    "mark": {"type": "rule", "strokeDash": [4, 3], "color": _INK, "opacity": 0.6},
-                    "encoding": {"y": chance},
-                },
-                {
-                    "mark": {"type": "rule", "strokeWidth": 1.5, "opacity": 0.7},
-                    "encoding": {**at, **ends, "color": _method_colour(curve)},
-                },
-                {
-                    "mark": {"type": "line", "point": {"size": 50}, "strokeWidth": 1.5},
-                    "encoding": {
-                        **at,
-                        "y": share_axis("recall", "recall"),
-                        **_method_line(curve),
-                        "tooltip": tooltip,
-                    },
-                },
-            ],
-        },
-    )
-
-
-def beside_cost(points: pl.DataFrame) -> Spec:
-    """Recall beside what building and reading took (rows of `curves.beside_cost`, one reader and pool).
-
-    A panel each for cost, tokens and seconds, one point an arm, with its 95 % interval; arms without a price are in the
-    other panels only, and without any price there is no panel of cost.
-    """
-    rows = points.with_columns(tokens=pl.col("prompt_tokens") + pl.col("reply_tokens"))
-    panels = {
-        "cost": size_axis("cost", "cost, USD", "~r"),
-        "tokens": size_axis("tokens", "tokens sent and received"),
-        "seconds": size_axis("seconds", "seconds of waiting for replies", "~r"),
-    }
-    if rows["cost"].null_count() == rows.height:
-        del panels["cost"]
-    ends = {"y": {"field": "recall_low", "type": "quantitative"}, "y2": {"field": "recall_high"}}
-    shown = ("method", "budget", "recall", "recall_low", "recall_high", "cost", "tokens", "seconds")
-    return _spec(
-        rows.select(shown),
-        {
-            "hconcat": [
-                {
-                    "width": 230,
-                    "height": 230,
-                    "transform": [{"filter": f"isValid(datum.{field})"}],
-                    "encoding": {"x": axis, "color": _method_colour(rows)},
-                    "layer": [
-                        {"mark": {"type": "rule", "strokeWidth": 1.5, "opacity": 0.7}, "encoding": ends},
-                        {
-                            "mark": {"type": "point", "filled": True, "size": 80, "opacity": 1},
-                            "encoding": {
-                                "y": share_axis("recall", "recall"),
-                                "shape": _method_scale(rows, _SHAPES),
-                                "tooltip": _tooltip(*shown),
-                            },
-                        },
-                    ],
-                }
-                for field, axis in panels.items()
-            ]
-        },
-        # Calls cost parts of a cent.
-        digits=9,
     )
 
 
@@ -256,7 +163,8 @@ def _rows(board: pl.DataFrame, reader: str, budget: int, pool: str, group_kind: 
     )
 
 
-def _spec(rows: pl.DataFrame, body: Spec, digits: int = 4) -> Spec:
+def spec_of(rows: pl.DataFrame, body: Spec, digits: int = 4) -> Spec:
+    """A whole chart of the rows, whose numbers are cut to so many digits."""
     floats = rows.with_columns(pl.col(pl.Float64).round(digits))
     return {"$schema": _SCHEMA, "config": _CONFIG, "data": {"values": floats.to_dicts()}} | body
 
@@ -292,27 +200,29 @@ def _kind_shape() -> Spec:
     return {
         "field": "kind",
         "type": "nominal",
-        "scale": {"domain": list(ROW_KINDS), "range": _SHAPES[: len(ROW_KINDS)]},
+        "scale": {"domain": list(ROW_KINDS), "range": SHAPES[: len(ROW_KINDS)]},
         "title": None,
     }
 
 
-def _tooltip(*fields: str) -> list[Spec]:
+def tooltip(*fields: str) -> list[Spec]:
+    """What is shown on pointing at a mark."""
     return [{"field": field} for field in fields]
 
 
-def _method_line(rows: pl.DataFrame) -> Spec:
+def method_line(rows: pl.DataFrame) -> Spec:
     """Colour and dash of a method's line: methods that share a colour differ in their dash."""
     n = len(_COLOURS)
     dashes = [dash for dash in _DASHES for _ in range(n)]
-    return {"color": _method_colour(rows), "strokeDash": _method_scale(rows, dashes)}
+    return {"color": method_colour(rows), "strokeDash": method_scale(rows, dashes)}
 
 
-def _method_colour(rows: pl.DataFrame) -> Spec:
-    return _method_scale(rows, _COLOURS)
+def method_colour(rows: pl.DataFrame) -> Spec:
+    """The encoding that gives methods their colours, by name in turn."""
+    return method_scale(rows, _COLOURS)
 
 
-def _method_scale(rows: pl.DataFrame, values: list[Any]) -> Spec:
+def method_scale(rows: pl.DataFrame, values: list[Any]) -> Spec:
     """The encoding that gives methods, by name, the values in turn."""
     methods = rows["method"].unique().sort().to_list()
     ranged = [values[place % len(values)] for place in range(len(methods))]

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from pipelines.evaluation import plots
+from pipelines.evaluation import curve_plots, plots
 from pipelines.evaluation.ablations import ablations
 from pipelines.evaluation.curves import beside_cost, token_curve
 from pipelines.evaluation.faults import LOST
@@ -33,7 +33,7 @@ def budget_curves(board: pl.DataFrame, chart: Chart) -> list[dict[str, Any]]:
             cells: dict[str, dict[int, dict[str, Any]]] = {}
             for row in part.to_dicts():
                 cells.setdefault(row["method"], {})[row["budget"]] = row
-            plot = chart(plots.by_budget(part))
+            plot = chart(curve_plots.by_budget(part))
             views.append({"reader": reader, "pool": pool, "budgets": budgets, "methods": cells, "plot": plot})
     return views
 
@@ -65,7 +65,7 @@ def spent(board: pl.DataFrame, costs: pl.DataFrame, chart: Chart) -> dict[str, A
         return None
     asked = beside_cost(board, costs).filter((pl.col("n_calls") > 0).any().over("reader"))
     beside = [
-        {"reader": reader, "pool": pool, "rows": part.to_dicts(), "plot": chart(plots.beside_cost(part))}
+        {"reader": reader, "pool": pool, "rows": part.to_dicts(), "plot": chart(curve_plots.beside_cost(part))}
         for (reader, pool), part in _by_pool(asked, ["reader", "pool"], board)
     ]
     return {"rows": costs.to_dicts(), "beside": beside}

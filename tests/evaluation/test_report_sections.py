@@ -2,7 +2,9 @@
 
 import json
 import re
+import shutil
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -10,7 +12,7 @@ import pytest
 import vl_convert
 from evaluation_world import public, random_cohort, random_gold, readouts, table, taxonomy
 
-from pipelines.evaluation import plots
+from pipelines.evaluation import curve_plots
 from pipelines.evaluation.ablations import configurations
 from pipelines.evaluation.costs import models_asked
 from pipelines.evaluation.curves import beside_cost, token_curve
@@ -233,8 +235,8 @@ def test_hostile_names_of_models_counts_and_settings_are_shown_as_text(made: dic
 def test_the_charts_compile_and_hold_the_tables_numbers(made: dict[str, pl.DataFrame]) -> None:
     curve = token_curve(made["leaderboard"]).filter(pool="infer")
     points = beside_cost(made["leaderboard"], costs()).filter(pool="infer")
-    line, priced = plots.by_budget(curve), plots.beside_cost(points)
-    unpriced = plots.beside_cost(points.with_columns(cost=pl.lit(None, pl.Float64)))
+    line, priced = curve_plots.by_budget(curve), curve_plots.beside_cost(points)
+    unpriced = curve_plots.beside_cost(points.with_columns(cost=pl.lit(None, pl.Float64)))
     for spec in (line, priced, unpriced):
         assert "<svg" in vl_convert.vegalite_to_svg(spec)
     assert [row["recall"] for row in line["data"]["values"]] == curve["recall"].round(4).to_list()
@@ -251,8 +253,8 @@ def test_methods_that_share_a_colour_differ_in_dash_and_shape() -> None:
         for name in names for budget in (1, 2)
     ]  # fmt: skip
     frame = table("leaderboard", rows)
-    line = plots.by_budget(token_curve(frame))["layer"][-1]["encoding"]
-    panel = plots.beside_cost(beside_cost(frame, table("costs", [])))["hconcat"][0]
+    line = curve_plots.by_budget(token_curve(frame))["layer"][-1]["encoding"]
+    panel = curve_plots.beside_cost(beside_cost(frame, table("costs", [])))["hconcat"][0]
     colours = line["color"]["scale"]["range"]
     dashes = map(tuple, line["strokeDash"]["scale"]["range"])
     shapes = panel["layer"][1]["encoding"]["shape"]["scale"]["range"]
@@ -282,3 +284,37 @@ def test_the_models_behind_an_arm_are_named_by_role_and_marked_weak() -> None:
     ]
     assert "secret" not in json.dumps(found.to_dicts())
     assert models_asked(frame.lazy().clear(), behind, verdicts).is_empty()
+
+
+@pytest.mark.browser
+def test_every_chart_is_drawn_whatever_the_methods_are_called(made: dict[str, pl.DataFrame], tmp_path: Path) -> None:
+    browser_file = shutil.which("chromium")
+    if browser_file is None:
+        pytest.skip("chromium is not installed")
+    from playwright.sync_api import sync_playwright
+
+    names = pl.col("^(method|other)$")
+    named = {
+        name: frame.with_columns(names.replace({"m-k5": HOSTILE})) if "method" in frame.columns else frame
+        for name, frame in whole(made).items()
+    }
+    file = tmp_path / "report.html"
+    file.write_text(render(named, {}, {}), encoding="utf-8")
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=browser_file, args=["--no-sandbox"])
+        page = browser.new_page()
+        asked: list[str] = []
+        said: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("dialog", lambda dialog: said.append("a dialog opened"))
+        page.goto(file.as_uri())
+        page.evaluate("document.querySelectorAll('details').forEach((section) => { section.open = true; })")
+        page.wait_for_function("[...document.querySelectorAll('.chart')].every((one) => one.querySelector('svg'))")
+        drawn = page.evaluate("[...document.querySelectorAll('.chart')].map((one) => one.textContent)")
+        browser.close()
+    assert (asked, said) == ([file.as_uri()], [])
+    budgets, configured, beside = 2, 4, 2
+    assert len(drawn) == 2 * 2 * 3 + budgets + configured + beside
+    assert all(SHOWN in text for text in drawn[-budgets - configured - beside :])
