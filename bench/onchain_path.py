@@ -28,6 +28,7 @@ from pipelines.onchain.packing import packed
 from pipelines.onchain.positions import follow, follow_ledger, positions
 from pipelines.onchain.rederiving import support_trades
 from pipelines.onchain.settings import OnchainSettings
+from pipelines.onchain.support import pool_of
 from pipelines.onchain.tables import ONCHAIN_TABLES
 from pipelines.onchain.trade_instances import trade_instances
 from pipelines.onchain.trades import attach_markets
@@ -138,9 +139,11 @@ def path(files: list[Path], shards: int, clock: Callable[[str], Any]) -> tuple[d
                     if name in made:
                         made[name] += rows.height
         with clock("histories"):
-            pool = pl.concat(support, rechunk=True)
+            shown = pl.concat(support, rechunk=True)
             support.clear()
-            made["support_trades"] = pool.height
+            made["support_trades"] = shown.height
+            pool = pool_of(shown)
+            del shown
             for shard in range(shards):
                 own = pl.read_parquet(folder / f"own-{shard}-0.parquet")
                 of = [pl.read_parquet(folder / f"{layer}_instances-{shard}-0.parquet") for layer in ("trade", "belief")]

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from pipelines.onchain.ordering import place
 from pipelines.onchain.settings import OnchainSettings
-from pipelines.onchain.support import retrieve
+from pipelines.onchain.support import Pool, pool_of, retrieve
 from pipelines.onchain.tables import ONCHAIN_TABLES
 
 Interface = Literal["none", "direct", "profile", "retrieval"]
@@ -32,16 +32,17 @@ def histories(
     cohort_trades: pl.DataFrame,
     trade_instances: pl.DataFrame,
     belief_instances: pl.DataFrame,
-    support: pl.DataFrame,
+    support: pl.DataFrame | Pool,
     settings: OnchainSettings,
 ) -> pl.DataFrame:
     """Table `histories`: one row a target of both layers, for the evaluation wallets in `cohort_trades`.
 
-    `support` holds the `cohort_trades` of all support wallets with their `rank` (table `wallets`).
+    `support` holds the `cohort_trades` of all support wallets with their `rank` (table `wallets`); for several
+    shards, the `Pool` that was made of them once.
     A belief has the history of the trade at its cut.
     """
     own = cohort_trades.filter(pl.col("cohort").cast(pl.String) == "evaluation")
-    wallets, seen = retrieve(own, support, settings)
+    wallets, seen = retrieve(own, support if isinstance(support, Pool) else pool_of(support), settings)
     shown = np.minimum(seen, settings.retrieved_events)
     ranges = own.select(
         "wallet",

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from pipelines.commerce.reading import SourceError
 from pipelines.onchain.logs_raw import LINE, NAMES, NUMBERS, REFUSED, RawChunk
 
-ROWS = 200_000
+ROWS = 220_000
 """Rows of one chunk at most: about 100 MB."""
 ALIASES = {
     "block_number": ("block_number", "blockNumber"),

@@ -7,6 +7,8 @@ market; then the lower rank. An earlier block, not only an earlier log, because 
 legs of one match stand beside each other and would tell the target's side.
 """
 
+from dataclasses import dataclass
+
 import numba as nb
 import numpy as np
 import polars as pl
@@ -17,57 +19,81 @@ from pipelines.onchain.settings import OnchainSettings
 Table = np.ndarray[tuple[int, int], np.dtype[np.int32]]
 
 
-def retrieve(targets: pl.DataFrame, support: pl.DataFrame, settings: OnchainSettings) -> tuple[Table, Table]:
+@dataclass(frozen=True)
+class Pool:
+    """Trades of support wallets, ready to be searched for the targets of any shard.
+
+    `markets` are the distinct ones, ascending; all else is one number a trade: its rank,
+    place and block, the code of its market, and its slot: there is one for each wallet
+    and market, those of a market side by side from `slots_at`. `in_time` sorts by block.
+    """
+
+    markets: pl.Series
+    rank: Ints
+    at: Ints
+    block: Ints
+    market: Ints
+    slot: Ints
+    slots_at: Ints
+    in_time: Ints
+
+
+def pool_of(support: pl.DataFrame) -> Pool:
+    """The `Pool` of trades of support wallets (condition_id, block_number, log_index, rank)."""
+    markets, market = codes(support["condition_id"])
+    named = np.flatnonzero(market >= 0)
+    if len(named) < len(market):
+        support, market = support[named], market[named]
+    ranks = support["rank"].cast(pl.Int64).to_numpy()
+    at = places(support)
+    block = support["block_number"].to_numpy()
+    by_slot = np.lexsort((at, ranks, market))
+    starts = starts_of(market[by_slot], ranks[by_slot])
+    slot = np.empty(len(ranks), np.int64)
+    slot[by_slot] = run_of(starts)
+    slots_at = np.searchsorted(market[by_slot[starts[:-1]]], np.arange(len(markets) + 1))
+    return Pool(markets, ranks, at, block, market, slot, slots_at, np.argsort(block, kind="stable"))
+
+
+def retrieve(targets: pl.DataFrame, pool: Pool, settings: OnchainSettings) -> tuple[Table, Table]:
     """For every row of `targets` the ranks of the support wallets shown (−1 = none) and their trades so far.
 
     `targets` are the trades of wallets (wallet, condition_id, block_number, log_index), all of them, each a
-    target; `support` those of support wallets with their `rank` and `market_event`. The trades shown of a
-    support wallet are the last `retrieved_events` of its first n in the market, n the number returned.
+    target. The trades shown of a support wallet are the last `retrieved_events` of its first n in the market, n
+    the number returned.
     """
     shape = (targets.height, settings.retrieved_wallets)
-    if not targets.height or not support.height:
+    if not targets.height or not len(pool.rank):
         return np.full(shape, -1, np.int32), np.zeros(shape, np.int32)
-    markets, market = codes(targets["condition_id"])
-    _, support_market = codes(support["condition_id"], among=markets)
-    shared = np.flatnonzero(support_market >= 0)
-    support, support_market = support[shared], support_market[shared]
+    _, market = codes(targets["condition_id"], among=pool.markets)
     _, wallet = codes(targets["wallet"])
-    ranks = support["rank"].cast(pl.Int64).to_numpy()
-    at = places(support)
-    # Slots: one for each support wallet and market, those of a market side by side.
-    by_slot = np.lexsort((at, ranks, support_market))
-    starts = starts_of(support_market[by_slot], ranks[by_slot])
-    slot = np.empty(len(ranks), np.int64)
-    slot[by_slot] = run_of(starts)
-    heads = by_slot[starts[:-1]]
-    slots_at = np.searchsorted(support_market[heads], np.arange(len(markets) + 1))
     by_pair = np.lexsort((places(targets), market, wallet))
     entries = by_pair[starts_of(wallet[by_pair], market[by_pair])[:-1]]
+    entries = entries[market[entries] >= 0]
     enters = np.zeros(targets.height, np.bool_)
     enters[entries] = True
-    pairs_at = np.append(0, np.cumsum(np.bincount(market[entries], minlength=len(markets))))
+    pairs_at = np.append(0, np.cumsum(np.bincount(market[entries], minlength=len(pool.markets))))
     block = targets["block_number"].to_numpy()
-    support_block = support["block_number"].to_numpy()
-    in_time, support_in_time = np.argsort(block, kind="stable"), np.argsort(support_block, kind="stable")
-    chosen, seen = _retrieve(
-        in_time,
+    # No support wallet is ever seen in a market that the pool lacks.
+    found = np.flatnonzero(market >= 0)
+    return _retrieve(
+        found[np.argsort(block[found], kind="stable")],
         block,
         wallet,
         market,
         enters,
-        support_in_time,
-        support_block,
-        at,
-        ranks,
-        slot,
-        support_market,
-        slots_at,
+        pool.in_time,
+        pool.block,
+        pool.at,
+        pool.rank,
+        pool.slot,
+        pool.market,
+        pool.slots_at,
         pairs_at,
         int(wallet.max()) + 1,
-        int(ranks.max(initial=-1)) + 1,
+        int(pool.rank.max()) + 1,
         settings.retrieved_wallets,
     )
-    return chosen, seen
 
 
 @nb.njit(cache=True)
@@ -91,8 +117,8 @@ def _retrieve(
 ) -> tuple[Table, Table]:
     n = in_time.shape[0]
     n_markets = slots_at.shape[0] - 1
-    chosen = np.full((n, k), -1, np.int32)
-    seen = np.zeros((n, k), np.int32)
+    chosen = np.full((block.shape[0], k), -1, np.int32)
+    seen = np.zeros((block.shape[0], k), np.int32)
     common = np.zeros((n_wallets, n_ranks), np.int32)
     # A slot's state lies at its seat: seats of a market are taken in the order of entry, so that a scan is contiguous.
     seat = np.full(slots_at[n_markets], -1, np.int64)

@@ -20,6 +20,7 @@ from pipelines.onchain.rules import answers, known
 from pipelines.onchain.scores import units
 from pipelines.onchain.settings import OnchainSettings
 from pipelines.onchain.splits import split_counts
+from pipelines.onchain.support import pool_of
 from pipelines.onchain.tables import ONCHAIN_TABLES
 from pipelines.onchain.trade_instances import trade_instances
 from pipelines.onchain.wallets import appearances, assess, cohort_trades, draw, log_features
@@ -68,9 +69,11 @@ def build(shards: list[pl.DataFrame]) -> Tables:
         )
     # What a shard needs of the others: support trades for retrieval, and train rows for the baselines.
     support = pl.concat([part["own"].filter(pl.col("cohort") == "support") for part in parts])
+    pool = pool_of(support)
     for part in parts:
         belief, trade = part["belief"].filter(EVALUATED), part["trade"].filter(EVALUATED)
-        part["histories"] = histories(part["own"], trade, belief, support, LIMITS)
+        part["histories"] = histories(part["own"], trade, belief, pool, LIMITS)
+        assert part["histories"].equals(histories(part["own"], trade, belief, support, LIMITS))
         assert violations(part["histories"], part["own"], support).is_empty()
     train = known(*(pl.concat([part[name] for part in parts]) for name in ("histories", "own"))).train()
     for part in parts:
@@ -98,6 +101,22 @@ def test_any_number_of_shards_gives_the_same_tables(n_shards: int) -> None:
     assert set(scored["split"].cast(pl.String)) == {"train", "validation", "test"}
     assert (scored.height, set(scored["status"])) == (targets.height, {"ok"})
     assert split_counts(whole["belief"])["empty"].sum() >= 0
+
+
+def test_a_market_that_no_support_wallet_knows_shows_nobody() -> None:
+    made = build([trades(*world(8, 400, wallets=14, markets=6, blocks=60))])
+    own, of = made["own"], [made[layer].filter(EVALUATED) for layer in ("trade", "belief")]
+    shown = made["histories"].filter(pl.col("support").list.len() > 0)
+    support = own.filter(pl.col("cohort") == "support")
+    left_out = shown["condition_id"].mode()[0]
+    less = histories(own, *of, pool_of(support.filter(pl.col("condition_id") != left_out)), LIMITS)
+    there = pl.col("condition_id") == left_out
+    assert shown.filter(there).height > 10 and less.filter(there)["support"].list.len().sum() == 0
+    # Whoever traded in a market before is shown there all the same, if not in the same order.
+    columns = ["layer", "wallet", "event", pl.col("support").list.len()]
+    assert less.filter(~there).select(columns).equals(made["histories"].filter(~there).select(columns))
+    nobody = histories(own, *of, pool_of(support.clear()), LIMITS)
+    assert nobody.height == made["histories"].height and nobody["support"].list.len().sum() == 0
 
 
 def test_a_shard_without_a_wallet_gives_empty_tables() -> None:
