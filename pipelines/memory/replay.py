@@ -114,12 +114,18 @@ def replay(
             stop.set()
             raise
 
-    with ThreadPoolExecutor(threads) as pool:
-        try:
-            found = list(pool.map(guarded, chosen) if threads > 1 else map(rows_of, chosen))
-        finally:
-            # Interrupted: no thread may begin another batch.
-            stop.set()
+    pool, waits = ThreadPoolExecutor(threads), True
+    try:
+        found = list(pool.map(guarded, chosen) if threads > 1 else map(rows_of, chosen))
+    except BaseException as error:
+        # Interrupted while threads wait for replies, which may take minutes: who made the model ends its calls, and
+        # with them the threads.
+        waits = isinstance(error, Exception)
+        raise
+    finally:
+        # No thread may begin another batch.
+        stop.set()
+        pool.shutdown(wait=waits, cancel_futures=True)
     if closed is not None:
         for user, (_, stats) in zip(chosen, found, strict=True):
             closed(user, stats)

@@ -1,5 +1,7 @@
 """Memories that are kept between runs: nothing is taken in twice, and a resumed run says the same."""
 
+import signal
+import threading
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -54,6 +56,25 @@ def test_a_run_that_died_goes_on_at_the_last_kept_batch(given: Histories, tmp_pa
     assert set(total.values()) == {1}
     assert total.total() == n_batches
     assert not list(tmp_path.rglob(".partial-*"))
+
+
+def test_an_interrupted_run_does_not_wait_for_threads_that_wait(given: Histories) -> None:
+    replied, once = threading.Event(), threading.Lock()
+    waited: list[bool] = []
+
+    class Waiting(RecentK):
+        def take(self, batch: Batch) -> None:
+            if once.acquire(blocking=False):
+                signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+            waited.append(replied.wait(60))
+
+    spec = replace(SPEC, factory=Waiting)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            replay(spec, spec.config_model(), given, BUDGET, load_tokens(), threads=2)
+        assert not waited
+    finally:
+        replied.set()
 
 
 def test_another_budget_reads_the_kept_memories_and_another_configuration_does_not(
