@@ -277,6 +277,17 @@ def test_a_description_of_markets_is_no_log(tmp_path):
         decode_drop([path])
 
 
+def test_a_drop_without_any_log_is_an_error_and_one_log_among_strangers_is_not(tmp_path):
+    rows = [{"type": "TRADE", "size": 10}, {"type": "REDEEM", "size": 1}]
+    with pytest.raises(SourceError, match=r"activity\.jsonl:1: no row is a log; the first is refused: topics are mis"):
+        decode_drop([put(tmp_path / "activity.jsonl", _lines(rows))])
+    piece = decode_drop([put(tmp_path / "mixed.jsonl", _lines([*rows, some_logs()[0]]))])
+    assert piece.rejects.height == 2 and piece.tables["trades"].height == 1
+    # A log that is broken is still one.
+    cut = {**some_logs()[0], "data": some_logs()[0]["data"][:-1]}
+    assert decode_drop([put(tmp_path / "cut.jsonl", _lines([cut]))]).rejects["event"].to_list() == ["order_filled_v1"]
+
+
 def test_faults_in_parquet_are_rejects_with_their_row(tmp_path):
     frame = columns(some_logs())
     hexed = frame.with_columns(
@@ -307,7 +318,7 @@ def test_faults_in_parquet_are_rejects_with_their_row(tmp_path):
         (json.dumps(some_logs()).encode()[:-40], "no whole JSON value"),
         (b'{\n"jsonrpc": "2.0",\n"result": [', "no whole JSON value"),
         (b'{\n"jsonrpc": "2.0",\n"result": {"a": 1}}', "no list of logs"),
-        (gzip.compress(_lines(some_logs()))[:-20], "cut off"),
+        (gzip.compress(_lines(some_logs()), mtime=0)[:-20], "cut off"),
         (b"PAR1 and then nothing", "damaged or cut off"),
         (_parquet(columns(some_logs()).drop("data")), "column 'data' is missing"),
         (_parquet(columns(some_logs()).drop("topic0")), "column 'topic0' is missing"),
