@@ -27,8 +27,8 @@ QUICK = (20_000, [20_000])
 """Logs to decode and sizes of chains in a quick run."""
 FASTER = (("binary", MEMORY, "eth_abi", 45.0), ("hex", US, "eth_abi", 15.0), ("hex", US, "web3", 200.0))
 """Form, ours, peer, and how many times the peer's logs a second ours must decode."""
-SLOWER = {"binary": (US, 1.2), "hex": (US, 2.2), "json": (DROP, 2.2)}
-"""Ours, by form, and how many times the plain scan of the same file it may take; a stream reads text twice."""
+SLOWER = {"binary": (US, 1.2), "hex": (US, 2.2), "json": (US, 2.2)}
+"""Ours, by form, and how many times the plain scan of the same file it may take."""
 MAX_BYTES = 3.6 * 1024**3
 ENOUGH_TRADES, MAX_SECONDS = 1_500_000, 10.0
 """Trades of a large cohort, and the seconds in which they must become positions, instances and histories."""

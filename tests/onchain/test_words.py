@@ -57,6 +57,45 @@ def test_words_need_values_of_their_size():
     assert (amount.to_list(), ident.to_list(), failed.tolist()) == ([7], [b"\xee" * 32], [0])
 
 
+@pytest.mark.parametrize("n", [1, words._BLOCK - 1, words._BLOCK, words._BLOCK + 1, 2 * words._BLOCK + 7])
+def test_blocks_of_rows_leave_no_seam(n):
+    """Every kind of word over several blocks: the values of rows that are fine, the first wrong word of the others."""
+    layout = [
+        Word("who", "address"),
+        Word("token", "token"),
+        Word("none", "skip"),
+        Word("amount", "amount"),
+        Word("side", "bit"),
+        Word("offset", "constant", 96),
+        Word("length", "length", 32),
+        Word("id", "bytes32"),
+    ]
+    # By row, the places of its wrong words.
+    wrong = {row: at for row, at in ((0, (0, 3)), (n // 2, (4,)), (n - 2, (5, 6)), (n - 1, (6,))) if row >= 0}
+    bad = {0: 2**160, 3: 2**63, 4: 2, 5: 97, 6: 33}
+    ids = [i.to_bytes(32, "little") for i in range(n)]
+    rows, first_wrong = [], [0] * n
+    for i in range(n):
+        given = [i, 0 if i % 3 else 2**255 + i, 2**256 - 1, 2**62 + i, i % 2, 96, 1 + i % 32]
+        for word in wrong.get(i, ()):
+            given[word] = bad[word]
+            first_wrong[i] = first_wrong[i] or word + 1
+        rows.append(b"".join(value.to_bytes(32, "big") for value in given) + ids[i])
+    columns, failed = words.read_words(pl.Series("x", rows, pl.Binary), layout)
+    assert failed.tolist() == first_wrong and sum(failed > 0) == len(wrong)
+    fine = [i for i in range(n) if not first_wrong[i]]
+    expected = {
+        "who": [i.to_bytes(20, "big") for i in fine],
+        "token_is_zero": [i % 3 != 0 for i in fine],
+        "token": [(0 if i % 3 else 2**255 + i).to_bytes(32, "big") for i in fine],
+        "amount": [2**62 + i for i in fine],
+        "side": [i % 2 for i in fine],
+        "id": [ids[i] for i in fine],
+    }
+    found = pl.DataFrame(columns).filter(pl.Series(failed == 0))
+    assert found.to_dict(as_series=False) == expected
+
+
 NUMBERS = (
     st.none() | st.integers(0, 2**70).map(hex) | st.integers(0, 2**70).map(str) | st.text("0x19aF +-_", max_size=6)
 )
