@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
+from pipelines.commerce.reading import SourceError
 from pipelines.onchain import twins, words
 from pipelines.onchain.abi import BY_NAME, EVENTS
 from pipelines.onchain.beside import beside
@@ -123,7 +124,7 @@ def _read_piece(
 def decode_drop(paths: Sequence[Path], pools: Collection[bytes] = ()) -> Piece:
     """The whole drop in memory: every table of `DECODED`, sorted; rejects and counts, sorted.
 
-    Raises as `decode_pieces`.
+    Raises as `decode_pieces`, and `SourceError` for a drop that has rows and no log among them.
     """
     # One by one: `extend` must not run while the list is cleared.
     pieces: list[Piece] = []
@@ -137,12 +138,21 @@ def decode_drop(paths: Sequence[Path], pools: Collection[bytes] = ()) -> Piece:
     }
     rejects = pl.concat([_NO_REJECTS, *(piece.rejects for piece in pieces)])
     counts = pl.concat([_NO_COUNTS, *(piece.counts for piece in pieces)])
+    _refuse_strangers(rejects, counts)
     counts = counts.group_by("file", "outcome", "event").agg(pl.col("rows").sum())
     return Piece(
         tables,
         rejects.sort(ONCHAIN_TABLES["onchain_rejects"].sort_by),
         counts.sort(ONCHAIN_TABLES["log_counts"].sort_by),
     )
+
+
+def _refuse_strangers(rejects: pl.DataFrame, counts: pl.DataFrame) -> None:
+    """Rows that are refused one and all without naming an event are no logs: the drop is something else."""
+    if rejects.height and counts["rows"].sum() == rejects.height and (rejects["event"] == "").all():
+        first = rejects.sort("file", "line").row(0, named=True)
+        what = f"no row is a log; the first is refused: {first['reason']}"
+        raise SourceError(first["file"], first["line"], what, "Give logs as eth_getLogs, SQD, cryo or HyperSync do")
 
 
 def _packed(tables: Tables) -> Tables:

@@ -255,3 +255,19 @@ def test_the_ui_shows_funnel_statistics_and_chart(release: SimpleNamespace, at_h
     assert next(record.data["filter"] for record in metadata["funnel"].records) == "seen"
     picture = base64.b64decode(metadata["funnel chart"].value.partition("base64,")[2].rstrip(")"))
     assert picture.startswith(b"\x89PNG")
+
+
+def test_a_release_that_asks_nobody_says_so_and_is_not_evaluated(
+    release: SimpleNamespace, chain: SimpleNamespace, cli: Cli, tmp_path: Path
+) -> None:
+    config = tmp_path / "strict.yaml"
+    config.write_text("min_markets: 1000\n")
+    words = ("build", "--source", "polygon_logs", chain.logs, chain.markets, "--config", config, "--home", release.home)
+    built = cli(*words)
+    assert built.code == 0 and "instances: no wallet passed every filter" in built.err and "Next:" not in built.out
+    again = cli(*words, "--json").json
+    assert again["refusals"].keys() == {"instances"} and again["counts"]["belief_instances"] == 0
+    before = sorted(release.home.rglob("*board*"))
+    refused = cli("evaluate", again["release"], "--home", release.home)
+    assert refused.code == 2 and "no wallet passed every filter" in refused.err
+    assert sorted(release.home.rglob("*board*")) == before

@@ -172,6 +172,7 @@ def _print_release(home: Any, key: str, unreadable: dict[str, str], as_json: boo
         "key": key,
         "home": str(home.folder),
         "counts": manifest["counts"],
+        "refusals": home.store.document(f"releases/{manifest['release']}/card.json")["refusals"],
         "unreadable": unreadable,
     }
     if as_json:
@@ -186,7 +187,10 @@ def _print_release(home: Any, key: str, unreadable: dict[str, str], as_json: boo
         out.print(plain(f"{name}: {result[name]}"), soft_wrap=True)
     for drop, message in unreadable.items():
         err.print(plain(f"left out {drop}: {message}"), style="yellow", soft_wrap=True)
-    out.print(plain(f"Next: trailbench evaluate --home {shlex.quote(str(home.folder))}"), soft_wrap=True)
+    for what, why in result["refusals"].items():
+        err.print(plain(f"{what}: {why}"), style="yellow", soft_wrap=True)
+    if "instances" not in result["refusals"]:
+        out.print(plain(f"Next: trailbench evaluate --home {shlex.quote(str(home.folder))}"), soft_wrap=True)
 
 
 def export(
