@@ -164,11 +164,13 @@ def _cause(result: dg.ExecuteInProcessResult, job: str, axes: Mapping[str, str])
             failure = event.step_failure_data
             if failure.user_failure_data and failure.user_failure_data.description:
                 return f"{where}: {failure.user_failure_data.description}"
-            error = failure.error
-            while error is not None and error.cause is not None:
-                error = error.cause
-            if error is not None and error.cls_name == "DagsterExecutionInterruptedError":
+            chain = [] if failure.error is None else [failure.error]
+            while chain and chain[-1].cause is not None:
+                chain.append(chain[-1].cause)
+            if any(error.cls_name == "DagsterExecutionInterruptedError" for error in chain):
                 return f"{where} was interrupted; run the command again, it goes on there"
-            if error is not None:
-                return f"{where}: {error.message.partition(': ')[2].strip() or error.message.strip()}"
+            # What Dagster wraps, not what that came from: who raised it from another error said more.
+            said = [error for error in chain if not (error.cls_name or "").startswith("Dagster")] or chain
+            if said:
+                return f"{where}: {said[0].message.partition(': ')[2].strip() or said[0].message.strip()}"
     return f"{where} failed; see its run in the UI"

@@ -129,3 +129,27 @@ def test_the_account_outlives_its_file_and_counts_calls_that_arms_share(evaluate
         shutil.rmtree(copied.home / "models")
         again = evaluate(text, BASE_URL=server.base_url, NAME="m")
         assert again.json["model_calls"] == 0 and costs(again).equals(told)
+
+
+def test_a_damaged_memory_is_named_and_one_that_is_gone_is_made_again_from_kept_replies(
+    evaluate: Cli, copied: SimpleNamespace
+) -> None:
+    text = FEW.replace("recent_k", "profile_gen").replace("[llm]", "[lexical]")
+
+    def profile(call: Call) -> str:
+        parts = ("interests", "habits", "preferences", "current_needs", "circumstances")
+        return json.dumps({"summary": f"a prompt of {len(call.text)}", **{part: [] for part in parts}})
+
+    with model_server(profile) as server:
+        assert evaluate(text, BASE_URL=server.base_url, NAME="m").code == 0
+        calls = server.count
+        for file in (copied.home / "memories").rglob("state.json"):
+            file.write_bytes(file.read_bytes()[:-20])
+        other = text + "budgets: [60]\n"
+        damaged = evaluate(other, BASE_URL=server.base_url, NAME="m")
+        assert damaged.code == 2
+        assert f"snapshot in {copied.home / 'memories'}" in damaged.err and "delete it" in damaged.err
+        shutil.rmtree(copied.home / "memories")
+        again = evaluate(other, BASE_URL=server.base_url, NAME="m")
+        assert again.code == 0, again.err
+        assert server.count == calls and again.json["model_calls"] == 0
