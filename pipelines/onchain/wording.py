@@ -76,16 +76,22 @@ def history_text(history: History, outcomes: Sequence[str]) -> str:
 def read_belief(reply: Reply, outcomes: Sequence[str]) -> tuple[str, dict[str, Any]]:
     """Status, and side (outcome index, −1 for flat) and confidence where it is ok.
 
-    Names are compared without case and outer blanks; when an outcome is itself called flat, it is the outcome.
+    A name as it is comes first; else names are compared without case and outer blanks. When an outcome is itself
+    called flat, it is the outcome.
     """
     parsed = parse(reply, BeliefAnswer)
     if parsed.value is None:
         return _status(parsed), {}
     names = [name.strip().casefold() for name in outcomes]
     side = parsed.value.side.strip().casefold()
-    if side not in names and side != FLAT_NAME:
+    if parsed.value.side in outcomes:
+        place = outcomes.index(parsed.value.side)
+    elif side in names:
+        place = names.index(side)
+    elif side == FLAT_NAME:
+        place = FLAT
+    else:
         return "invalid", {}
-    place = names.index(side) if side in names else FLAT
     return "ok", {"side": place, "confidence": parsed.value.confidence}
 
 

@@ -261,6 +261,13 @@ def test_an_outcome_called_flat_is_the_outcome() -> None:
     assert found == ("ok", {"side": 1, "confidence": 1.0})
 
 
+def test_outcomes_that_differ_in_case_alone_can_each_be_named() -> None:
+    for place, name in enumerate(("Over", "over")):
+        found = read_belief(Reply(json.dumps({"side": name, "confidence": 1}), "ok"), ["Over", "over"])
+        assert found == ("ok", {"side": place, "confidence": 1.0})
+    assert read_belief(Reply('{"side": "OVER", "confidence": 1}', "ok"), ["Over", "over"])[1]["side"] == 0
+
+
 @pytest.mark.parametrize("status", ["empty", "truncated", "refused", "failed"])
 def test_a_reply_that_is_not_whole_keeps_its_status_and_is_not_read(status: Any) -> None:
     whole = '{"direction": "BUY", "amount": 1}'
