@@ -11,6 +11,7 @@ from pipelines.onchain.appearing import appearances
 from pipelines.onchain.drop import decode_drop
 from pipelines.onchain.gamma import read_markets
 from pipelines.onchain.logs import read_logs, read_places
+from pipelines.onchain.ordering import in_order
 from pipelines.onchain.step_tables import STEP_TABLES
 from pipelines.onchain.tables import ONCHAIN_TABLES
 
@@ -91,7 +92,7 @@ def _all(made: dict[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
     """Every table of a drop in its columns and order, empty where nothing was made."""
     registry = {**ONCHAIN_TABLES, **STEP_TABLES}
     return {
-        name: made[name].select(registry[name].schema.names()).sort(registry[name].sort_by)
+        name: in_order(made[name].select(registry[name].schema.names()), registry[name].sort_by)
         if name in made
         else registry[name].empty()
         for name in DROP_TABLES

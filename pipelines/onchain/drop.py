@@ -14,6 +14,7 @@ from pipelines.onchain.beside import beside
 from pipelines.onchain.decode import POOL_EVENTS, decode
 from pipelines.onchain.logs import LogChunk, read_raw, typed
 from pipelines.onchain.logs_raw import LINE, RawChunk
+from pipelines.onchain.ordering import in_order
 from pipelines.onchain.packing import packed
 from pipelines.onchain.tables import ONCHAIN_TABLES
 
@@ -131,9 +132,12 @@ def decode_drop(paths: Sequence[Path], pools: Collection[bytes] = ()) -> Piece:
     for piece in _pieces(sorted(paths), pools, pieces.clear, _packed):
         pieces.append(piece)
     tables = {
-        name: pl.concat(
-            [ONCHAIN_TABLES[name].empty(), *(piece.tables[name] for piece in pieces if name in piece.tables)]
-        ).sort(ONCHAIN_TABLES[name].sort_by)
+        name: in_order(
+            pl.concat(
+                [ONCHAIN_TABLES[name].empty(), *(piece.tables[name] for piece in pieces if name in piece.tables)]
+            ),
+            ONCHAIN_TABLES[name].sort_by,
+        )
         for name in DECODED
     }
     rejects = pl.concat([_NO_REJECTS, *(piece.rejects for piece in pieces)])

@@ -5,6 +5,8 @@ index counts over the whole block, so it also orders the transactions, and it is
 where a source gives no transaction index. `misplaced` finds logs that contradict this.
 """
 
+from collections.abc import Sequence
+
 import numba as nb
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +33,18 @@ def misplaced(frame: pl.DataFrame) -> pl.DataFrame:
     """Rows whose transaction index is smaller than that of an earlier log of the same block; empty when sound."""
     known = frame.filter(pl.col("tx_index").is_not_null()).sort("block_number", "log_index")
     return known.filter(pl.col("tx_index") < pl.col("tx_index").cum_max().over("block_number"))
+
+
+def in_order(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+    """The frame sorted by columns that no two rows share; one that stands in that order already is not moved."""
+    rises = pl.lit(False)
+    for name in reversed(by):
+        before = pl.col(name).shift()
+        rises = (before < pl.col(name)) | ((before == pl.col(name)) & rises)
+    # A null is ordered by the sort alone.
+    if frame.select(rises.slice(1).fill_null(False).all().alias("rises")).item():
+        return frame.rechunk()
+    return frame.sort(by)
 
 
 def codes(values: pl.Series, among: pl.Series | None = None) -> tuple[pl.Series, Ints]:
