@@ -22,15 +22,22 @@ from resources.home import buckets_of
 from resources.store import Published
 
 
-def scope_of(spec: ArmSpec, step: str, shard: str) -> str:
-    """What the account of model calls files a step of an arm under.
+def users_of(spec: ArmSpec, shard: str, shards: tuple[str, ...]) -> tuple[str, ...]:
+    """The sampled users that fall into a shard."""
+    users = pl.Series("user_id", list(spec.slice.users), dtype=pl.String)
+    return tuple(users.filter(bucket_column(users).is_in(buckets_of(shard, shards))))
 
-    Arms that share a memory share its calls, and those that share readouts share the calls of their judges.
+
+def scope_of(spec: ArmSpec, step: str, shard: str, shards: tuple[str, ...]) -> str:
+    """What the account of model calls files a step of an arm under: what is made, and for whom.
+
+    Arms that share a memory share its calls, and those that share readouts share the calls of their judges; so do
+    experiments whose samples have the same users in a shard, because what is published of these is the same.
     """
     made = {"build": spec.arm.memory, "read": spec.arm.fingerprint}
     if step == "judge":
         made[step] = digest_json({"readout": spec.arm.readout, "judges": spec.judges, "judged": spec.judged})
-    return f"{step}:{made[step]}:{shard}"
+    return f"{step}:{made[step]}:{digest_json(list(users_of(spec, shard, shards)), size=8)}"
 
 
 @dataclass(frozen=True)
@@ -62,7 +69,7 @@ class GivenArm:
 
     def scope(self, step: str) -> str:
         """What the account of model calls files the arm's calls of this shard under."""
-        return scope_of(self.spec, step, self.axes["shard"])
+        return scope_of(self.spec, step, self.axes["shard"], self.store.shards)
 
     @property
     def settings(self) -> CommerceSettings:
@@ -73,9 +80,7 @@ class GivenArm:
     @cached_property
     def own_users(self) -> tuple[str, ...]:
         """The sampled users that fall into this shard."""
-        users = pl.Series("user_id", list(self.spec.slice.users), dtype=pl.String)
-        mine = bucket_column(users).is_in(buckets_of(self.axes["shard"], self.store.shards))
-        return tuple(users.filter(mine))
+        return users_of(self.spec, self.axes["shard"], self.store.shards)
 
     def published(self, table: str) -> list[Published]:
         """The partition behind a table."""

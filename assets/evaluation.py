@@ -19,6 +19,7 @@ from assets.publishing import UNANSWERED, Made, Result, publish
 from assets.readers import WITHOUT_MODEL, asks_model, model_reader
 from expectations import checks
 from pipelines.evaluation.scores import EVALUATOR_VERSION, score
+from pipelines.hashing import digest
 from pipelines.memory.contract import MethodSpec
 from pipelines.memory.replay import Served, replay
 from pipelines.memory.timeline import histories
@@ -97,14 +98,17 @@ def build(
     names = given.names(method.needs)
     counted: list[tuple[str, str, int]] = []
     with ExitStack() as stack:
-        served, kept, threads = Served(embedder=StaticEmbedder()), None, 1
+        served, threads = Served(embedder=StaticEmbedder()), 1
+        kept: KeptMemories | None = None
         total = sum(len(streams.outcomes.get(user, {})) for user in given.own_users)
         tell = progress_log(context, "transitions", total, lambda: "no model calls")
         if names and given.own_users:
             stack.enter_context(asking())
             engine = stack.enter_context(engine_of(given, models, names))
             served = replace(served, **{str(role): engine.model(role, given.scope("build")) for role in names})
-            kept, threads = KeptMemories(given.store.folder / "memories"), engine.rules.concurrency
+            # Kept apart by scope: calls that were made for another sample come from the cache, and are accounted for.
+            kept = KeptMemories(given.store.folder / "memories" / digest(given.scope("build")))
+            threads = engine.rules.concurrency
             stack.callback(lambda: spent.append(engine.spent))
             tell = progress_log(context, "transitions", total, lambda: said(engine.spent))
         made = replay(

@@ -35,7 +35,8 @@ def spent_on(given: GivenArm, models: Models) -> Amount:
     """What the arms of the experiment have spent on this home so far, cached replies left out."""
     arm = given.arm
     bound = load_experiment(given.store.catalog.store, experiment_key(arm.experiment, arm.release))
-    scopes = {scope_of(spec, step, shard) for spec in bound.arms for step in STEPS for shard in given.store.shards}
+    shards = given.store.shards
+    scopes = {scope_of(spec, step, shard, shards) for spec in bound.arms for step in STEPS for shard in shards}
     with ledger_of(models) as ledger:
         rows = [ledger.calls(scope) for scope in sorted(scopes)]
     made = pl.concat(rows).filter(~pl.col("cached")).select("prompt_tokens", "reply_tokens", "cost")

@@ -123,7 +123,7 @@ class Arm:
     reader: str
     budget: int
     memory: str
-    """Fingerprint of the memory: release, method with its version and configuration, users, seed."""
+    """Fingerprint of the memory: release, method with its version and configuration, batches, seed."""
     readout: str
     """Fingerprint of the readouts: memory and budget."""
     fingerprint: str
@@ -165,7 +165,8 @@ def arms(experiment: Experiment, release: str, methods: Mapping[str, str], reade
     each configuration, and of its model where it has one), `readers` those of the readers by name.
     """
     out = []
-    sampled = {"users": experiment.users, "batches": experiment.batches, "seed": experiment.seed}
+    # Not the sample of users: a memory of one user is the same in a larger sample.
+    sampled = {"batches": experiment.batches, "seed": experiment.seed}
     for label, method, config in experiment.configured():
         memory = digest_json({"release": release, "method": methods[label], **sampled})
         for budget in experiment.budgets:

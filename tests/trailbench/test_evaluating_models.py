@@ -95,6 +95,17 @@ def test_a_run_counts_its_calls_and_the_next_one_makes_none(asking: SimpleNamesp
     assert server.base_url in page.split('id="provenance"')[1], "the models behind each arm are named"
 
 
+def test_a_larger_sample_accounts_for_the_calls_that_a_smaller_one_made(asking: SimpleNamespace) -> None:
+    text = EXPERIMENT.replace("  recent_k: [{}]\n", "").replace("readers: [llm]", "readers: [lexical]")
+    with model_server(answer) as server:
+        few = asking.evaluate(server, text=text.replace("users: 4", "users: 2"))
+        more = asking.evaluate(server, text=text)
+        assert few.json["model_calls"] > 0 and more.json["model_calls"] > 0
+        assert more.json["cache_hits"] == few.json["model_calls"]
+        costs = pl.read_parquet(asking.home / "reports" / f"asking~{asking.release}" / "costs.parquet")
+        assert costs["n_calls"].to_list() == [len(server.requests)], "all that its memories needed"
+
+
 def test_another_endpoint_needs_only_the_environment_and_the_key_is_written_nowhere(asking: SimpleNamespace) -> None:
     with model_server(answer) as one, model_server(answer) as other:
         first, second = asking.evaluate(one), asking.evaluate(other, name="other/model")
