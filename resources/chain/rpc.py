@@ -2,6 +2,7 @@
 
 import logging
 import re
+import sys
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -44,6 +45,20 @@ class RpcFailure(Exception):
         self.kind, self.wait, self.suggested = kind, wait, suggested
 
 
+def _web3_provider() -> Any:
+    """web3's provider: 0.7 s that only a process with a live source pays.
+
+    A package below web3 raises the recursion limit of the whole process to 100,000 when it is imported. Text nested so
+    deep would then overflow the stack and end the process instead of raising `RecursionError`.
+    """
+    limit = sys.getrecursionlimit()
+    try:
+        from web3 import HTTPProvider
+    finally:
+        sys.setrecursionlimit(limit)
+    return HTTPProvider
+
+
 class RpcNode:
     """The node of the settings; may be used by several threads."""
 
@@ -51,14 +66,12 @@ class RpcNode:
         """Raises `ChainError` when no endpoint is set."""
         if not settings.url.get_secret_value():
             raise ChainError("no endpoint: set TRAILBENCH_RPC_URL to the JSON-RPC URL of a Polygon archive node")
-        # 0.7 s that only a process with a live source pays.
-        from web3 import HTTPProvider
-
+        provider = _web3_provider()
         # These write whole URLs at level DEBUG.
         for name in ("web3", "urllib3"):
             logging.getLogger(name).setLevel(logging.INFO)
         self.settings = settings
-        self._provider = HTTPProvider(
+        self._provider = provider(
             settings.url.get_secret_value(),
             request_kwargs={"timeout": settings.timeout},
             exception_retry_configuration=None,
