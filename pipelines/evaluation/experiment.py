@@ -352,7 +352,7 @@ DEMO_LLM = Experiment(
             {
                 "label": "small",
                 "context_tokens": 2400,
-                "reply_tokens": 280,
+                "reply_tokens": 300,
                 "max_patterns": 2,
                 "max_themes": 2,
                 "retries": 0,

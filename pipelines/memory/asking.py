@@ -6,7 +6,7 @@ raises, and the batch is not taken in: the state is as before.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
@@ -63,8 +63,11 @@ class Asker:
     reply_tokens: int
     retries: int
 
-    def ask(self, step: str, instructions: str, data: str, model: type[T]) -> T | None:
+    def ask(self, step: str, instructions: str, data: str, model: type[T], most: int | None = None) -> T | None:
         """The reply as `model`; None when no attempt could be read, and the step is then counted as lost.
+
+        `most` bounds the lists of the reply in its schema, below what `model` allows: a small model fills a list as
+        far as it may.
 
         Raises `ModelFailed` when the endpoint gave no reply, and what the model raises.
         """
@@ -73,7 +76,7 @@ class Asker:
             reply = self.llm.ask(
                 Request(
                     messages,
-                    schema_of(model),
+                    schema_of(model) if most is None else _bounded(schema_of(model), most),
                     step,
                     max_tokens=self.reply_tokens,
                     attempt=attempt,
@@ -116,6 +119,15 @@ class Asker:
             windows[-1].append(place)
         self.tally.add("extra_windows", max(len(windows) - 1, 0))
         return windows
+
+
+def _bounded(schema: Mapping[str, Any], most: int) -> dict[str, Any]:
+    """The schema with no list of the outermost object longer than `most`."""
+    properties = {
+        name: {**value, "maxItems": min(most, value.get("maxItems", most))} if value.get("type") == "array" else value
+        for name, value in schema["properties"].items()
+    }
+    return {**schema, "properties": properties}
 
 
 class ModelMemory(JsonMemory):

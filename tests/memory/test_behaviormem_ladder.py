@@ -428,3 +428,13 @@ def test_visits_are_numbered_over_all_batches() -> None:
     assert memory.state["claims"][0]["visits"] == [9, 10]
     visits = pl.concat([day_batch(0, 0, n=4).visits, day_batch(1, 1, n=5).visits, day_batch(2, 2).visits])
     assert visits["item_id"][9] == "i2-0" and memory.state["ledger"]["visits"][9][4] == "i2-0"
+
+
+def test_the_lists_of_a_reply_are_bounded_by_the_configuration_in_its_schema() -> None:
+    from pipelines.memory.asking import _bounded
+    from pipelines.memory.behaviormem.wording import Patterns
+    from pipelines.replies import schema_of
+
+    whole = schema_of(Patterns)["properties"]["patterns"]
+    assert _bounded(schema_of(Patterns), 2)["properties"]["patterns"] == {**whole, "maxItems": 2}
+    assert _bounded(schema_of(Patterns), 99)["properties"]["patterns"] == whole

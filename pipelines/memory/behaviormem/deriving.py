@@ -91,7 +91,9 @@ def _patterns(asker: Asker, config: BehaviorMemConfig, lines: Sequence[str], fir
     instructions = _pattern_instructions(config)
     found = []
     for window in asker.windows(lines, asker.room(instructions)):
-        reply = asker.ask("patterns", instructions, "\n".join(lines[place] for place in window), Patterns)
+        reply = asker.ask(
+            "patterns", instructions, "\n".join(lines[place] for place in window), Patterns, config.max_patterns
+        )
         shown = {f"v{place + 1}" for place in window}
         for item in _first(asker, "patterns", reply.patterns if reply else [], config.max_patterns):
             # Each item counts once, by the first thing that is wrong with it.
@@ -107,7 +109,9 @@ def _themes(asker: Asker, config: BehaviorMemConfig, patterns: list[_Found]) -> 
     found = []
     lines = [f"p{place + 1} | {one.text}" for place, one in enumerate(patterns)]
     for window in asker.windows(lines, asker.room(instructions)):
-        reply = asker.ask("themes", instructions, "\n".join(lines[place] for place in window), Themes)
+        reply = asker.ask(
+            "themes", instructions, "\n".join(lines[place] for place in window), Themes, config.max_themes
+        )
         shown = {f"p{place + 1}": patterns[place] for place in window}
         for item in _first(asker, "themes", reply.themes if reply else [], config.max_themes):
             if (
@@ -145,7 +149,9 @@ def _at_once(asker: Asker, config: BehaviorMemConfig, lines: Sequence[str], firs
     instructions = _one_step_instructions(config)
     found = []
     for window in asker.windows(lines, asker.room(instructions)):
-        reply = asker.ask("one_step", instructions, "\n".join(lines[place] for place in window), Guesses)
+        reply = asker.ask(
+            "one_step", instructions, "\n".join(lines[place] for place in window), Guesses, config.max_themes
+        )
         shown = {f"v{place + 1}" for place in window}
         for item in _first(asker, "one_step", reply.claims if reply else [], config.max_themes):
             if (
