@@ -23,6 +23,15 @@ def write_new(path: Path, text: str) -> None:
     _write(path, text, link)
 
 
+def sync(path: Path) -> None:
+    """Have what was written to a file, or the names in a folder, outlive a loss of power."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def _write(path: Path, text: str, place: Callable[[Path], object]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")

@@ -19,6 +19,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
+from resources.documents import sync
+
 ORPHAN_AGE = timedelta(hours=1)
 """An object that no sidecar names is garbage once it is older than this: without a
 lock, a younger one may belong to a publisher that is about to commit."""
@@ -96,9 +98,9 @@ class LocalFiles:
             staged.unlink(missing_ok=True)
 
     def put(self, staged: Path, path: str) -> None:
-        _fsync(staged)
+        sync(staged)
         staged.replace(self._at(path))
-        _fsync(self._at(path).parent)
+        sync(self._at(path).parent)
 
     def write(self, path: str, data: bytes) -> None:
         folder = path.rpartition("/")[0]
@@ -258,11 +260,3 @@ def _s3fs_options(options: Mapping[str, str] | None) -> dict[str, Any]:
     if "aws_region" in given:
         result["client_kwargs"] = {"region_name": given["aws_region"]}
     return result
-
-
-def _fsync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

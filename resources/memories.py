@@ -4,12 +4,13 @@ A killed run goes on at the last one, and arms that differ in their budget or re
 share them. They are no results: deleting the folder costs calls, never a number.
 """
 
-import os
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
+
+from resources.documents import sync
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class KeptMemories:
             write(part)
             _sync(part)
             part.rename(path)
+            sync(path.parent)
         except OSError:
             # Another run was first; its snapshot has the same key and so the same content.
             if not path.is_dir():
@@ -46,6 +48,4 @@ class KeptMemories:
 def _sync(folder: Path) -> None:
     for file in folder.rglob("*"):
         if file.is_file():
-            handle = os.open(file, os.O_RDONLY)
-            os.fsync(handle)
-            os.close(handle)
+            sync(file)

@@ -9,7 +9,6 @@ import contextlib
 import fcntl
 import io
 import json
-import os
 import re
 import shutil
 from collections.abc import Iterator, Sequence
@@ -21,6 +20,7 @@ import zstandard
 
 from resources.chain.reading import Span
 from resources.chain.settings import ChainError
+from resources.documents import sync
 
 _NAME = re.compile(r"(\d{12})-(\d{12})\.zst")
 _PART = ".part"
@@ -149,14 +149,6 @@ def _head(path: Path) -> bytes:
 
 def _settle(part: Path, path: Path) -> None:
     """Give a whole file its name, so that a loss of power keeps all of it or nothing."""
-    _sync(part)
+    sync(part)
     part.replace(path)
-    _sync(path.parent)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync(path.parent)

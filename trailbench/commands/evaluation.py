@@ -7,6 +7,7 @@ import typer
 from trailbench.calling import HomeOption, JsonOption, errors, refuse, use_home
 from trailbench.console import err, out, plain, print_frame, print_json, print_table, progress
 
+ReleaseArgument = Annotated[str | None, typer.Argument(help="Release name; else the experiment's, else the newest.")]
 ReaderOption = Annotated[
     list[str] | None, typer.Option("--reader", help="Reader instead of the experiment's own; may be repeated.")
 ]
@@ -16,7 +17,7 @@ ExperimentOption = Annotated[
 
 
 def evaluate(
-    release: Annotated[str | None, typer.Argument(help="Release name; else the experiment's, else the newest.")] = None,
+    release: ReleaseArgument = None,
     experiment: ExperimentOption = None,
     home: HomeOption = None,
     reader: ReaderOption = None,
@@ -40,7 +41,7 @@ def evaluate(
 
 
 def estimate(
-    release: Annotated[str | None, typer.Argument(help="Release name; else the experiment's, else the newest.")] = None,
+    release: ReleaseArgument = None,
     experiment: ExperimentOption = None,
     home: HomeOption = None,
     reader: ReaderOption = None,
@@ -75,7 +76,7 @@ ESTIMATE = ("role", "model", "calls", "prompt tokens", "reply tokens", "USD", "s
 
 
 def report(
-    release: Annotated[str | None, typer.Argument(help="Release name; else the experiment's, else the newest.")] = None,
+    release: ReleaseArgument = None,
     experiment: ExperimentOption = None,
     home: HomeOption = None,
     as_json: JsonOption = False,
