@@ -14,10 +14,10 @@ TESTS = Path(__file__).resolve().parents[1]
 
 LOGS = {
     "taobao: stamps from 1902 to 2037, short and negative": [
-        "commerce/test_sources_dirt.py::test_taobao_stamps_from_1902_to_2037"
+        "commerce/test_sources_formats.py::test_taobao_stamps_from_1902_to_2037"
     ],
     "taobao: repeats, one category level, no neighbours on one item": [
-        "commerce/test_sources_dirt.py::test_tianchi_repeats_are_kept_and_taobao_repeats_are_not",
+        "commerce/test_sources_formats.py::test_tianchi_repeats_are_kept_and_taobao_repeats_are_not",
         "commerce/test_sources_real.py::test_taobao",
         "commerce/test_trajectories.py::test_taobao",
         "commerce/test_pools.py::test_a_log_without_level_one_asks_for_seen_categories_only",
@@ -28,7 +28,7 @@ LOGS = {
     "tianchi mobile: hours only, real repeats, empty geohash": [
         "commerce/test_sources_real.py::test_tianchi_mobile",
         "commerce/test_events.py::test_hours_and_days_without_minutes",
-        "commerce/test_sources_dirt.py::test_tianchi_repeats_are_kept_and_taobao_repeats_are_not",
+        "commerce/test_sources_formats.py::test_tianchi_repeats_are_kept_and_taobao_repeats_are_not",
     ],
     "rees46 multi-category: dotted codes, empty codes, 64-bit ids, a cut line": [
         "commerce/test_sources_dirt.py::test_category_codes",
@@ -56,7 +56,7 @@ LOGS = {
     "otto: nested, ms, whole weeks as one session": ["commerce/test_sources_real.py::test_otto"],
     "otto: begins with an order, orders at one instant, empty sessions": [
         "commerce/test_defects_of_logs.py::test_otto_sessions_may_begin_with_an_order_and_orders_share_an_instant",
-        "commerce/test_sources_dirt.py::test_otto_sessions_without_events",
+        "commerce/test_sources_formats.py::test_otto_sessions_without_events",
     ],
     "yoochoose: no users, no header, copies shifted by two hours": [
         "commerce/test_defects_of_logs.py::test_yoochoose_times_are_utc_to_the_millisecond",
@@ -67,7 +67,7 @@ LOGS = {
         "commerce/test_sources_real.py::test_amazon_reviews",
     ],
     "amazon reviews: metadata by parent_asin, one file a domain": [
-        "commerce/test_sources_dirt.py::test_amazon_metadata_gives_domain_and_category"
+        "commerce/test_sources_formats.py::test_amazon_metadata_gives_domain_and_category"
     ],
     "amazon reviews: batches close by days": [
         "commerce/test_batches.py::test_120_days_are_inclusive_and_read_at_the_next_visits_start"
@@ -76,7 +76,7 @@ LOGS = {
         "commerce/test_defects_of_logs.py::test_alibaba_behaviour_with_the_category_for_an_item"
     ],
     "ga4: µs, days twice, items of one event, (not set)": [
-        "commerce/test_sources_dirt.py::test_a_mapping_for_anything_else",
+        "commerce/test_sources_formats.py::test_a_mapping_for_anything_else",
         "commerce/test_defects_of_logs.py::test_ga4_days_that_come_twice_and_events_without_items",
     ],
     "snowplow: derived time, sent twice, category paths": [
@@ -87,11 +87,11 @@ LOGS = {
         "commerce/test_defects_of_logs.py::test_an_order_unfolded_to_the_top_is_read",
     ],
     "instacart: no absolute time": [
-        "commerce/test_sources_dirt.py::test_instacart_as_published",
+        "commerce/test_sources_formats.py::test_instacart_as_published",
         "commerce/test_sources_real.py::test_instacart",
     ],
     "uci: C invoices, NA customers, negative quantities, the semicolon copy": [
-        "commerce/test_sources_dirt.py::test_uci_cancellations_and_the_semicolon_copy",
+        "commerce/test_sources_formats.py::test_uci_cancellations_and_the_semicolon_copy",
         "commerce/test_sources_real.py::test_uci_online_retail",
     ],
     "uci: Latin-1": ["commerce/test_sources_dirt.py::test_latin_1_needs_its_declaration"],
@@ -175,7 +175,7 @@ THREADS = {
     ],
     17: [
         "commerce/test_defects_of_logs.py::test_amazon_times_before_1970_and_book_ids",
-        "commerce/test_sources_dirt.py::test_taobao_stamps_from_1902_to_2037",
+        "commerce/test_sources_formats.py::test_taobao_stamps_from_1902_to_2037",
     ],
     18: ["commerce/test_defects_of_logs.py::test_a_visit_over_midnight_in_two_daily_files_is_one"],
     19: [
