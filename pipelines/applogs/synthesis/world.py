@@ -85,12 +85,16 @@ class Persona:
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """All that is true of one user over the span, sorted by key, member and beginning."""
+    """All that is true of one user over the span, sorted by key, member and beginning.
+
+    `seed` is the root of the tree at which the user's events and logs are drawn, `{seed}/{user_id}`.
+    """
 
     persona: Persona
     span: Span
     life_events: tuple[LifeEvent, ...]
     intervals: tuple[Interval, ...]
+    seed: int = 0
 
     def holding(self, key: str, moment: datetime) -> list[Interval]:
         """Intervals of a state that hold at a moment, in the order of their beginning."""
