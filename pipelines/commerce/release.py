@@ -6,7 +6,8 @@ from typing import Any
 import polars as pl
 
 from pipelines import release
-from pipelines.commerce.settings import CommerceSettings, settings_table
+from pipelines.commerce.settings import CommerceSettings
+from pipelines.thresholds import settings_table
 
 HASHED = ("visits", "batches", "transitions", "pools", "positives", "pool_gold")
 """Tables whose logical hashes name a release; the last two are gold."""

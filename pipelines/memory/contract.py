@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import polars as pl
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from pipelines.hashing import digest_json
 from pipelines.tables import TIME
+from pipelines.thresholds import setting as setting
 
 VISIT_COLUMNS: Mapping[str, pl.DataType | type[pl.DataType]] = {
     "start": TIME,
@@ -60,11 +61,6 @@ class Settings(BaseModel):
     """Base of every method's configuration: frozen, nothing unknown, origin and meaning beside each field."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-def setting(default: Any, meaning: str, *, unit: str, origin: str, **bounds: Any) -> Any:
-    """A field of a method's configuration with its unit and origin (`paper §…` | `ours`)."""
-    return Field(default=default, description=meaning, json_schema_extra={"unit": unit, "origin": origin}, **bounds)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,11 +6,11 @@ from typing import Any
 import polars as pl
 
 from pipelines import release
-from pipelines.commerce.settings import settings_table
 from pipelines.onchain.beliefs import label_counts
 from pipelines.onchain.settings import OnchainSettings
 from pipelines.onchain.splits import split_counts
 from pipelines.onchain.step_tables import HASHED
+from pipelines.thresholds import settings_table
 
 PAPER: dict[str, float] = {
     "candidates with enough markets": 31_319,

@@ -10,13 +10,14 @@ import pytest
 import vl_convert
 from evaluation_world import public, random_cohort, random_gold, readouts
 
-from pipelines.commerce.settings import CommerceSettings, settings_table
+from pipelines.commerce.settings import CommerceSettings
 from pipelines.evaluation import plots
 from pipelines.evaluation.differences import differences
 from pipelines.evaluation.leaderboard import leaderboard
 from pipelines.evaluation.readers import readings_from_scores
 from pipelines.evaluation.report import render
 from pipelines.evaluation.scores import oracle, recall_by_position, score
+from pipelines.thresholds import settings_table
 
 HOSTILE = "<script>alert(1)</script>{{7*7}}\x1b[31m\u202e</style>"
 

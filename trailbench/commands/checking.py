@@ -82,7 +82,7 @@ def settings(
     track: Annotated[str, typer.Option(help="Track: commerce or onchain.")] = "commerce", as_json: JsonOption = False
 ) -> None:
     """List every threshold of a release with its default, unit and origin."""
-    from pipelines.commerce.settings import settings_table
+    from pipelines.thresholds import settings_table
     from pipelines.tracks import TRACKS
 
     if track not in TRACKS:

@@ -1,0 +1,28 @@
+"""How a threshold is declared and listed: default, bounds, meaning, unit, and where it comes from."""
+
+from typing import Any
+
+from pydantic import BaseModel, Field
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+
+def setting(default: Any, meaning: str, *, unit: str, origin: str, **bounds: Any) -> Any:
+    """A field of a settings model with its unit and origin (`paper §…` | `ours`)."""
+    return Field(default=default, description=meaning, json_schema_extra={"unit": unit, "origin": origin}, **bounds)
+
+
+def settings_table(model: type[BaseModel]) -> list[dict[str, str]]:
+    """Rows (name, default, unit, origin, meaning) of a settings model, for cards and documentation."""
+    return [{"name": name, **_row(field)} for name, field in model.model_fields.items()]
+
+
+def _row(field: FieldInfo) -> dict[str, str]:
+    extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
+    default = field.get_default(call_default_factory=True) if field.default is PydanticUndefined else field.default
+    return {
+        "default": str(default),
+        "unit": str(extra.get("unit", "")),
+        "origin": str(extra.get("origin", "")),
+        "meaning": field.description or "",
+    }
