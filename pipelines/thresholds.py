@@ -4,7 +4,6 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 from pydantic.fields import FieldInfo
-from pydantic_core import PydanticUndefined
 
 
 def setting(default: Any, meaning: str, *, unit: str, origin: str, **bounds: Any) -> Any:
@@ -19,7 +18,7 @@ def settings_table(model: type[BaseModel]) -> list[dict[str, str]]:
 
 def _row(field: FieldInfo) -> dict[str, str]:
     extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
-    default = field.get_default(call_default_factory=True) if field.default is PydanticUndefined else field.default
+    default = "required" if field.is_required() else field.get_default(call_default_factory=True, validated_data={})
     return {
         "default": str(default),
         "unit": str(extra.get("unit", "")),

@@ -32,7 +32,9 @@ class HomeSettings(BaseSettings):
         description="endpoint of an S3-compatible server; none for the public service",
     )
     s3_region: str | None = Field(
-        default=None, validation_alias=AliasChoices("TRAILBENCH_S3_REGION", "AWS_REGION", "AWS_DEFAULT_REGION")
+        default=None,
+        validation_alias=AliasChoices("TRAILBENCH_S3_REGION", "AWS_REGION", "AWS_DEFAULT_REGION"),
+        description="region of the object store",
     )
     s3_key: SecretStr | None = Field(
         default=None, validation_alias=AliasChoices("TRAILBENCH_S3_KEY", "AWS_ACCESS_KEY_ID"), description="access key"

@@ -157,8 +157,12 @@ class ModelSettings(CallRules, BaseSettings):
     judge: PartSettings = Field(default=PartSettings(), description="settings of the judge's own")
     profile: PartSettings = Field(default=PartSettings(), description="settings of the profile writer's own")
     embedding: PartSettings = Field(default=PartSettings(), description="settings of the embeddings; none by default")
-    openai_base_url: str | None = Field(default=None, validation_alias="OPENAI_BASE_URL")
-    openai_api_key: Key | None = Field(default=None, validation_alias="OPENAI_API_KEY")
+    openai_base_url: str | None = Field(
+        default=None, validation_alias="OPENAI_BASE_URL", description="completes a model set here"
+    )
+    openai_api_key: Key | None = Field(
+        default=None, validation_alias="OPENAI_API_KEY", description="completes a model set here"
+    )
 
     @field_validator("base_url", "openai_base_url")
     @classmethod

@@ -79,9 +79,18 @@ def doctor(home: HomeOption = None, as_json: JsonOption = False) -> None:
 
 
 def settings(
-    track: Annotated[str, typer.Option(help="Track: commerce or onchain.")] = "commerce", as_json: JsonOption = False
+    track: Annotated[str, typer.Option(help="Track of the release.")] = "commerce",
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Settings of all tracks, methods and services, as docs/thresholds.md.")
+    ] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """List every threshold of a release with its default, unit and origin."""
+    if markdown:
+        from trailbench.thresholds_page import page
+
+        typer.echo(page(), nl=False)
+        return
     from pipelines.thresholds import settings_table
     from pipelines.tracks import TRACKS
 
