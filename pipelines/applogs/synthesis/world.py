@@ -37,13 +37,16 @@ class Span:
 class LifeEvent:
     """Something that happens to a user and changes states of several domains.
 
-    `words` says it as the user would say it ("we moved to a smaller flat by the river").
+    `words` says it as the user would say it ("we moved to a smaller flat by the river"). What passes
+    (a trip, an injury, a season) is over at `until`, and `after` says so ("my ankle is fine again").
     """
 
     id: str
     kind: str
     moment: datetime
     words: str
+    until: datetime | None = None
+    after: str = ""
 
 
 @dataclass(frozen=True, slots=True)

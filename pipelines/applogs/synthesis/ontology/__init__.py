@@ -7,11 +7,12 @@ Every family
 - `label`: the state in words ("gym membership", "budget review").
 - `reason`: why this value began, as the user would say it ("the old place got too crowded"); absent where
   the operation is `initial`. Where `Interval.cause` is set it is the `LifeEvent` of that id (seasons are
-  life events of the kind `season`) and `reason` are its words.
-- `end_reason`, `end_cause`: the same for the end; present only where `ended_by` is remove, drop or revert
-  (`end_cause`: id of a life event or None).
+  life events of the kinds `winter` and `summer`) and `reason` are its words, or its `after` at a revert.
+- `end_reason`, `end_cause`: the same for the end; present only where the interval is not followed at once by the
+  next value (`ended_by` remove, drop, or revert of something new); `end_cause`: id of a life event or None.
 - `returns_to`: value_id of the earlier interval whose value is true again; present only after a revert. (The
-  interval before has `ended_by` "revert"; this one's operation is its family's own: modify, adjust, acquire, add.)
+  interval before has `ended_by` "revert"; this one's operation is its family's own: modify or adjust. After a pause
+  the one before the gap has `ended_by` remove or drop, and this one's operation is add or acquire.)
 
 Attributes (`member` None) and elements of collections (`member` = entity); value = "entity, qualifier"
 - `entity`, `qualifier`: the two parts of the value.
@@ -41,7 +42,7 @@ Preferences; value = {statement}
   the span; `preferences.weight_at(interval, span, moment)` reads it. Of a choice, P(b) = sigmoid(k · weight).
 - `choices`: [[app, api, category], …] in which one option is taken and another passed over.
 - `pools`: {"a": [...], "b": [...]}: names of concrete options of either pole.
-Operations: initial, shift (other pole), refine (other intensity or qualifier); ended by shift, refine, revert.
+Operations: initial, shift (other pole), refine (other intensity or qualifier); ended by shift or refine; never reverted.
 
 `Persona.facts`: `traits` (interests), `people` (relations: "my sister", …), `age`, `income` (cents a month),
 `wake` and `sleep` ("HH:MM"), `district`, `others_people` (relations that only distractors use).
