@@ -20,6 +20,7 @@ from assets.readers import WITHOUT_MODEL, asks_model, model_reader
 from expectations import checks
 from pipelines.evaluation.scores import EVALUATOR_VERSION, score
 from pipelines.hashing import digest
+from pipelines.memory.claimed import Claimed
 from pipelines.memory.contract import MethodSpec
 from pipelines.memory.replay import Served, replay
 from pipelines.memory.timeline import histories
@@ -68,7 +69,7 @@ def readouts(context: dg.AssetExecutionContext, store: InputStore, models: Model
         yield from publish(
             context,
             {"store": store.catalog},
-            ["readouts", "builds"],
+            ["readouts", "builds", "claims"],
             inputs={
                 **stated,
                 "users": list(given.own_users),
@@ -97,6 +98,7 @@ def build(
     streams = histories(**read, taxonomy=given["taxonomy"])
     names = given.names(method.needs)
     counted: list[tuple[str, str, int]] = []
+    claimed = Claimed()
     with ExitStack() as stack:
         served, threads = Served(embedder=StaticEmbedder()), 1
         kept: KeptMemories | None = None
@@ -124,9 +126,10 @@ def build(
             checkpoints=kept,
             threads=threads,
             closed=lambda user, stats: counted.extend((user, name, n) for name, n in stats.items()),
+            claimed=claimed,
         )
     builds = pl.DataFrame(counted, schema=TABLES["builds"].schema, orient="row").sort("user_id", "count")
-    return Made({"readouts": made, "builds": builds}, extra=stated, companions=read)
+    return Made({"readouts": made, "builds": builds, "claims": claimed.table()}, extra=stated, companions=read)
 
 
 @dg.asset(

@@ -34,6 +34,7 @@ INVARIANTS: dict[str, Invariant] = {
     "pool_counts": asked.pool_counts,
     "readouts": readings.readouts,
     "builds": calls.builds,
+    "claims": readings.claims,
     "readings": readings.readings,
     "model_calls": calls.model_calls,
     "costs": calls.costs,

@@ -24,6 +24,18 @@ def readouts(frames: Frames, settings: CommerceSettings) -> list[Finding]:
     ]
 
 
+def claims(frames: Frames, settings: CommerceSettings) -> list[Finding]:
+    """Total order; a claim has evidence, each visit once; nobody supports it before it is formed."""
+    frame = frames["claims"]
+    visits = pl.col("visits").list
+    unfounded = (visits.len() == 0) | (visits.n_unique() != visits.len()) | (visits.min() < 0)
+    return [
+        ordered("claims", frame),
+        never("founded", "every claim has evidence, each visit once", frame, unfounded),
+        never("in_time", "a claim is formed no later than supported", frame, pl.col("formed") > pl.col("supported")),
+    ]
+
+
 def readings(frames: Frames, settings: CommerceSettings) -> list[Finding]:
     """Total order, pools that exist; choices that can be (companion `pools`).
 

@@ -11,6 +11,7 @@ _SHARES = ("expected_recall", "chance", "missed", "average_precision", "coverage
 EVALUATION: dict[str, tuple[Expectation, ...]] = {
     "readouts": (Length("state_hash", 1),),
     "builds": (Length("count", 1), Between("n", 0)),
+    "claims": (Length("claim", 1), Length("line", 1), Between("confidence", 0, 100)),
     "readings": (InSet("status", READING_STATUSES),),
     "model_calls": (
         Length("key", 1),

@@ -4,7 +4,7 @@ import polars as pl
 
 from pipelines.commerce.tables import FAMILIARITIES, POOL
 from pipelines.evaluation.judging.tables import JUDGING_TABLES
-from pipelines.tables import Column, Table
+from pipelines.tables import TIME, Column, Table
 
 ROW_KINDS = ("method", "control", "scoring side")
 ROW_KIND = pl.Enum(ROW_KINDS)
@@ -51,6 +51,22 @@ EVALUATION_TABLES: dict[str, Table] = {
         },
         key=("user_id", "count"),
         may_be_empty="a shard may hold no sampled user",
+    ),
+    "claims": Table(
+        "What a memory that can tell it claims of its user after batch t, and by which visits (ours).",
+        {
+            "user_id": _USER,
+            "transition_index": _TRANSITION,
+            "claim": Column(pl.String, "id of the claim in its memory"),
+            "line": Column(pl.String, "the claim as the readout words it"),
+            "state": Column(pl.String, "active when readouts may say it"),
+            "confidence": Column(pl.Int32, "by the memory itself", "percent"),
+            "visits": Column(pl.List(pl.Int32), "its evidence: visits in the order taken in, from 0"),
+            "formed": Column(TIME, "end of the batch that formed it", "µs UTC"),
+            "supported": Column(TIME, "end of the last batch that supported it", "µs UTC"),
+        },
+        key=("user_id", "transition_index", "claim"),
+        may_be_empty="most memories hold no claims, or cannot tell them",
     ),
     "readings": Table(
         "What a reader chose from a pool, given one readout.",

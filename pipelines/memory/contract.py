@@ -163,6 +163,34 @@ class Retriever(Protocol):
 
 
 @dataclass(frozen=True)
+class Claim:
+    """One thing that a memory holds to be so of its user, and by which visits."""
+
+    id: str
+    line: str
+    """As the memory's readout words it."""
+    state: str
+    """`active` when readouts may say it."""
+    confidence: int
+    """0 to 100."""
+    visits: tuple[int, ...]
+    """Its evidence, numbered from 0 in the order in which the memory took visits in."""
+    formed: int
+    """µs since 1970 UTC: end of the batch that formed it."""
+    supported: int
+    """End of the last batch that supported it."""
+
+
+@runtime_checkable
+class Claimant(Protocol):
+    """A method that can tell what it claims and by which visits; state unchanged. For explanations only."""
+
+    def claims(self) -> Sequence[Claim]:
+        """All claims, those at rest too."""
+        ...
+
+
+@dataclass(frozen=True)
 class MethodSpec:
     """A method in the registry."""
 

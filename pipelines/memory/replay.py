@@ -6,18 +6,28 @@ enforced here whatever the method says.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event, Lock
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import polars as pl
 from pydantic import BaseModel
 
 from pipelines.hashing import digest, frame_hash, key64
-from pipelines.memory.contract import Batch, Method, MethodSpec, Readout, StateChanged, Tokens, within_budget
+from pipelines.memory.contract import (
+    Batch,
+    Claim,
+    Claimant,
+    Method,
+    MethodSpec,
+    Readout,
+    StateChanged,
+    Tokens,
+    within_budget,
+)
 from pipelines.memory.timeline import Arrived, Histories, Question, timeline
 from pipelines.models import Model
 from pipelines.schema import TABLES
@@ -66,12 +76,14 @@ def replay(
     checkpoints: Checkpoints | None = None,
     threads: int = 1,
     closed: Callable[[str, Mapping[str, int]], None] | None = None,
+    claimed: Callable[[str, int, Sequence[Claim]], None] | None = None,
 ) -> pl.DataFrame:
     """Readouts (table `readouts`) of one method for every transition of `users` (all of `given` by default).
 
     `budget` is in tokens. `donors` are the streams the shuffled control draws from, `given` by default; they must be
     the same for every shard. `seed` keys that draw. `progress` is told the number of transitions done so far, and
-    `closed` the counts (`Method.stats`) of each user at the end of its stream.
+    `closed` the counts (`Method.stats`) of each user at the end of its stream, `claimed` what the memory claims at
+    every transition where it is a `Claimant`.
 
     With `checkpoints` the memory is kept after every batch, and a batch whose memory is kept is not taken in again:
     a run that was killed goes on at the last one. `threads` users are replayed at once; the rows are the same.
@@ -89,12 +101,13 @@ def replay(
             if progress is not None:
                 progress(done)
 
-    def rows_of(user: str) -> tuple[list[tuple[Any, ...]], Mapping[str, int]]:
+    def rows_of(user: str) -> _Replayed:
         borrowed = spec.stream == "other_user"
         owner = lend.get(user, user) if borrowed else user
         steps = _borrowed(given, donors or given, user, lend.get(user)) if borrowed else timeline(given, [user])
         memory = _Resumed(opened(spec, config, owner, tokens, served), _root(spec, config, owner, served), checkpoints)
         rows: list[tuple[Any, ...]] = []
+        held: list[tuple[int, Sequence[Claim]]] = []
         for step in steps:
             if stop.is_set():
                 break
@@ -104,10 +117,12 @@ def replay(
                 readout, state = pure_readout(spec.name, memory.current(), budget, tokens)
                 said = (readout.description, readout.tree, readout.tokens, readout.tokens_cut)
                 rows.append((user, step.transition_index, *said, state))
+                if claimed is not None and isinstance(current := memory.current(), Claimant):
+                    held.append((step.transition_index, current.claims()))
                 asked()
-        return rows, memory.current().stats()
+        return _Replayed(rows, memory.current().stats(), held)
 
-    def guarded(user: str) -> tuple[list[tuple[Any, ...]], Mapping[str, int]]:
+    def guarded(user: str) -> _Replayed:
         try:
             return rows_of(user)
         except BaseException:
@@ -126,11 +141,22 @@ def replay(
         # No thread may begin another batch.
         stop.set()
         pool.shutdown(wait=waits, cancel_futures=True)
-    if closed is not None:
-        for user, (_, stats) in zip(chosen, found, strict=True):
-            closed(user, stats)
-    rows = [row for own, _ in found for row in own]
+    for user, own in zip(chosen, found, strict=True):
+        if closed is not None:
+            closed(user, own.stats)
+        if claimed is not None:
+            for transition, claims in own.claims:
+                claimed(user, transition, claims)
+    rows = [row for own in found for row in own.rows]
     return pl.DataFrame(rows, schema=TABLES["readouts"].schema, orient="row").sort("user_id", "transition_index")
+
+
+class _Replayed(NamedTuple):
+    """What the replay of one user gave."""
+
+    rows: list[tuple[Any, ...]]
+    stats: Mapping[str, int]
+    claims: list[tuple[int, Sequence[Claim]]]
 
 
 class _Resumed:

@@ -12,11 +12,11 @@ from pipelines.memory.behaviormem.deriving import climb, instructions_of
 from pipelines.memory.behaviormem.ledger import add_visits
 from pipelines.memory.behaviormem.maintaining import rest, settle
 from pipelines.memory.behaviormem.placing import place
-from pipelines.memory.behaviormem.reading_out import read_out
+from pipelines.memory.behaviormem.reading_out import claim_lines, read_out
 from pipelines.memory.behaviormem.records import records, shortened
 from pipelines.memory.behaviormem.settings import BehaviorMemConfig
 from pipelines.memory.behaviormem.wording import MAINTENANCE, PLACEMENT, PROMPTS_HASH
-from pipelines.memory.contract import Batch, MethodSpec, Readout
+from pipelines.memory.contract import Batch, Claim, MethodSpec, Readout
 from pipelines.memory.state import micros
 
 
@@ -58,6 +58,22 @@ class BehaviorMem(ModelMemory):
     def readout(self, budget: int) -> Readout:
         """See `Method`."""
         return read_out(self.state, self.config, budget, self.tokens)
+
+    def claims(self) -> list[Claim]:
+        """See `Claimant`."""
+        held = self.state.get("claims", [])
+        return [
+            Claim(
+                id=one["id"],
+                line=line,
+                state=one["state"],
+                confidence=one["confidence"],
+                visits=tuple(one["visits"]),
+                formed=one["formed"],
+                supported=one["supported"],
+            )
+            for one, line in zip(held, claim_lines(self.state, held), strict=True)
+        ]
 
     def stats(self) -> dict[str, int]:
         """The sums of `ModelMemory.stats`, and the claims by state."""

@@ -31,10 +31,15 @@ def read_out(state: dict[str, Any], config: BehaviorMemConfig, budget: int, toke
 
 def tree_lines(state: dict[str, Any]) -> list[str]:
     """Active claims, the most certain and then the newest supported first, one a line with confidence and scope."""
-    scopes: dict[str, Scope] = {one["path"]: one["scope"] for one in state.get("paths", [])}
     active: Sequence[Claim] = [one for one in state.get("claims", []) if one["state"] == "active"]
     ranked = sorted(active, key=lambda one: (-one["confidence"], -one["supported"], one["path"], one["text"]))
+    return claim_lines(state, ranked)
+
+
+def claim_lines(state: dict[str, Any], claims: Sequence[Claim]) -> list[str]:
+    """How the tree words some claims of `state`, in their order."""
+    scopes: dict[str, Scope] = {one["path"]: one["scope"] for one in state.get("paths", [])}
     return [
         f"{one['path'].replace('/', ' / ')}: {one['text']} ({one['confidence']}%, {SCOPES[scopes[one['path']]]})"
-        for one in ranked
+        for one in claims
     ]
