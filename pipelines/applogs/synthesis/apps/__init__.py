@@ -22,13 +22,22 @@ What all apps share
 - Numbers of a thing: `whole_of("price", entity, low, high)`, `rating_of(entity)`; the slot `amount` (cents) precedes.
 - `slots.fields` may name parts of the entity by the API's own names (`artist`, `company`, `price`, …):
   `call.fact("artist", made_up)`. `fields.other_category` is the class of `others`, where it is not `category`.
+
+The shape of every API is written by hand in tests/applogs/golden_shapes/<app, lower case, _>.json.
 """
 
 from typing import Any
 
+from pipelines.applogs.synthesis.apps import (
+    amazon,
+    spotify,
+)
 from pipelines.applogs.synthesis.apps.app import App
 
-_ALL: tuple[App[Any], ...] = ()
+_ALL: tuple[App[Any], ...] = (
+    amazon.APP,
+    spotify.APP,
+)
 APPS: dict[str, App[Any]] = {app.name: app for app in _ALL}
 """App by its published name."""
 RUNNING: dict[tuple[str, str], tuple[str, ...]] = {

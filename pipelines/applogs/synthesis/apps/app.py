@@ -59,6 +59,10 @@ class Call:
         """Id of what this call makes (`post_3f9a0c12`)."""
         return f"{kind}_{self.place.bits(kind) >> 32:08x}"
 
+    def said(self, *names: str, otherwise: str = "") -> str:
+        """Words of the first of these slots that the event fills."""
+        return next((str(said) for name in names if (said := self.slots.get(name))), otherwise)
+
     def fact(self, name: str, otherwise: Any) -> Any:
         """What `slots.fields` says under a name, else the given."""
         return self.slots.get("fields", {}).get(name, otherwise)

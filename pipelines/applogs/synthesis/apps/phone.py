@@ -33,7 +33,7 @@ class Phone:
                 f"{event.place}: {event.app} has no API {event.api!r}; its APIs are {', '.join(app.apis)}"
             )
         for name in api.needs:
-            if event.slots.get(name) in (None, ""):
+            if event.slots.get(name) in (None, "", {}, []):
                 raise CannotRender(
                     f"{event.place}: {event.app}.{event.api} needs the slot {name!r}; let the event say it"
                 )
