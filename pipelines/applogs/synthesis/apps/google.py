@@ -1,0 +1,154 @@
+"""Google: searches and the results that were opened.
+
+A result follows from its query and from what it is about alone, so that what is clicked is what the search showed.
+"""
+
+from pipelines.applogs.synthesis.apps.app import Api, App, Call, Exchange, Json
+from pipelines.applogs.synthesis.apps.entities import bits_of, identifier
+from pipelines.applogs.synthesis.tree import Place
+from pipelines.applogs.synthesis.world import Persona
+
+RESULTS = 6
+_LONGEST = 70
+TITLES = (
+    "{}: what to know first",
+    "A plain guide to {}",
+    "{} – frequently asked questions",
+    "{} explained in five minutes",
+    "Beginner's notes on {}",
+    "{}: checklist and glossary",
+    "{} – overview and background",
+    "Forum: {} (112 replies)",
+    "{} – step by step",
+    "What experts say about {}",
+    "{}: common mistakes",
+    "Compare options: {}",
+    "{} – the short answer",
+    "Community answers on {}",
+    "{}: pros and cons",
+    "{} – tips from readers",
+    "Everything people ask about {}",
+    "{}: a reader's roundup",
+    "Video: {} in practice",
+    "{} – latest articles",
+    "Q&A: {}",
+    "{}: myths and facts",
+    "The {} handbook",
+)
+"""Headings of results about a query; their count is prime, so that every step through them meets all."""
+SNIPPETS = (
+    "The basics in plain words, with a short glossary and a list of sources at the end of the article.",
+    "Answers collected from readers over several years, sorted by how often each question was asked.",
+    "We looked at the usual advice and checked which parts hold up. Updated when something changes.",
+    "A short video and a transcript. Skip to the second chapter for the practical part.",
+    "What to look at first, what can wait, and what people tend to overlook in the beginning.",
+    "An overview with pictures. Printable version available, no registration needed.",
+    "The discussion has 112 replies; the most helpful ones are pinned at the top of the thread.",
+    "Our editors sum up the main points and link to longer reads for those who want the details.",
+    "A neutral comparison in a table, with the criteria explained and the limits of each option.",
+    "Short answer first, longer explanation below, and a few worked examples to follow along.",
+    "Including a checklist that fits on a single page and a note on where the numbers come from.",
+    "Several points of view side by side. Readers' comments are moderated and kept on topic.",
+    "What the terms mean, how they differ, and why the same word is used for different things.",
+    "First published some years ago and revised since; the list of changes stands at the bottom.",
+    "A walk through the topic in ten steps. Each step names what is needed and how long it takes.",
+    "Common questions, with answers by people who deal with it every day in their trade.",
+    "The page gathers background, definitions and a small archive of earlier articles.",
+    "Which claims are well supported and which are not, with references to public studies.",
+    "Find opening times, contact details and directions, and see what visitors asked before.",
+    "A collection of links, checked for dead ones every month and sorted by level of detail.",
+    "Two minutes of reading: the essentials, the exceptions, and where to look further.",
+    "An explainer for newcomers, followed by notes for those who have done it before.",
+    "From the archive: how the topic has changed, told in short entries from old to new.",
+)
+"""Snippets; as many as `TITLES` for the same reason."""
+NAMED = (
+    "{} – official site",
+    "{}: overview",
+    "{} – reviews and ratings",
+    "About {}",
+    "{} | All you need to know",
+    "{} – details, prices, questions",
+    "{} at a glance",
+    "Visitors on {}",
+    "{}: home page",
+    "{} – profile",
+    "Read more about {}",
+)
+SAID = (
+    "{}: what it is, what it offers and how to get in touch. See the latest notices on the front page.",
+    "Official information on {}, with frequently asked questions and contact details.",
+    "{} in brief: description, ratings from the public and answers to common questions.",
+    "Find out what people say about {}. Ratings are collected from several public sources.",
+    "Everything about {} in one place: background, conditions, and how it compares.",
+    "Details of {}, including terms, availability and a summary of recent reviews.",
+    "{}: a profile by our editors, with facts, figures and useful links.",
+    "What makes {} different? A short portrait with pictures and readers' questions.",
+    "{}. Check current information before you decide; details may change without notice.",
+    "An independent page on {}: description, pros and cons, and alternatives.",
+    "Learn more about {}: first steps, common questions and who it suits.",
+)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1].rsplit(' ', 1)[0]}…"
+
+
+def _about(query: str, name: str, category: str) -> Json:
+    draw = bits_of("result", f"{query}\n{name}")
+    shown = f"{name} ({category})" if category else name
+    return {
+        "result_id": identifier("result", f"{query}\n{name}"),
+        "title": NAMED[draw % len(NAMED)].format(name),
+        "snippet": SAID[draw // 64 % len(SAID)].format(shown),
+    }
+
+
+def _general(query: str, at: int) -> Json:
+    draw, count = bits_of("results", query), len(TITLES)
+    first, step, words, stride = (draw >> 48) % count, draw % 22 + 1, (draw >> 16) % count, (draw >> 32) % 22 + 1
+    title = TITLES[(first + at * step) % count].format(_shortened(query))
+    return {
+        "result_id": identifier("result", f"{query}\n{at}"),
+        "title": title[0].upper() + title[1:],
+        "snippet": SNIPPETS[(words + at * stride) % count],
+    }
+
+
+class Account:
+    """Searches leave nothing behind that a later call would show."""
+
+    def __init__(self, persona: Persona, place: Place) -> None:
+        pass
+
+    def search(self, call: Call) -> Exchange:
+        """Results on `entity` and `others` first, then on the query; `reply` is what the first of them says."""
+        query = call.said("text")
+        results = []
+        if entity := call.said("entity"):
+            results.append(_about(query, entity, call.said("category")))
+        for other in call.slots.get("others", ())[:3]:
+            results.append(_about(query, other, call.fact("other_category", call.said("category"))))
+        results += [_general(query, at) for at in range(RESULTS - len(results))]
+        if reply := call.said("reply"):
+            results[0]["snippet"] = reply
+        return {"query": query}, {"results": results, "search_timestamp": call.stamp()}
+
+    def click(self, call: Call) -> Exchange:
+        """The result on `entity`, else one of the first on the query (`text`)."""
+        query, reply = call.said("text"), call.said("reply")
+        if entity := call.said("entity"):
+            result = _about(query, entity, call.said("category"))
+        else:
+            result = _general(query, 0 if reply else call.place.whole("at", 0, 1))
+        if reply:
+            result["snippet"] = reply
+        request = {"result_id": result["result_id"], "search_query": query}
+        return request, {"result": result, "clicked_at": call.stamp()}
+
+
+APP = App(
+    "Google",
+    Account,
+    {"Search": Api(Account.search, needs=("text",)), "ClickResult": Api(Account.click, needs=("text",))},
+)

@@ -1,0 +1,121 @@
+"""LLM Assistant: conversations, begun and continued.
+
+The conversation of an event is that of its `title`; without one, that of its siblings in the tree on the same day.
+Beginning a conversation that is open comes back to it.
+"""
+
+from pipelines.applogs.synthesis.apps.app import Api, App, Call, Exchange, Json
+from pipelines.applogs.synthesis.apps.entities import identifier
+from pipelines.applogs.synthesis.tree import Place
+from pipelines.applogs.synthesis.world import Persona
+
+OPENINGS = (
+    "Happy to help with that.",
+    "Good question; here is a short answer.",
+    "Let me take this in order.",
+    "Here is how I would think about it.",
+    "Thanks for the details.",
+    "Sure. A few points first.",
+    "There are a couple of ways to look at this.",
+    "Understood. Let's keep it simple.",
+    "I can walk you through it.",
+    "In short: it depends on a few things, but a good start is possible.",
+    "Let's break this down.",
+    "That makes sense.",
+    "Of course.",
+    "Here is a summary, with the main thing first.",
+    "I have put together a few thoughts.",
+    "Noted. This is what I would suggest.",
+    "Let me sketch an answer.",
+    "Here are some pointers.",
+    "All right, step by step.",
+    "I will keep this brief.",
+)
+ADVICE = (
+    "Start by writing down what matters most to you, and leave the rest for later.",
+    "Small steps tend to work better than one big push, since each of them can be checked.",
+    "It helps to compare two or three options by the same criteria before you decide.",
+    "Check the conditions first, because details like these change from time to time.",
+    "If something is unclear, ask the people concerned before you plan around it.",
+    "Keep a short list of open questions, and go through it when new information comes in.",
+    "A simple table with one row for each option is usually enough to see the difference.",
+    "Leave some room for things that take longer than expected.",
+    "The first version need not be perfect; it only has to be good enough to improve on.",
+    "Set aside what cannot be changed and look at what is left.",
+    "Try it once on a small scale and see what you would do differently the next time.",
+    "Look for the step that everything else depends on, and begin there.",
+    "Two common mistakes are to begin too late and to do too much at once.",
+    "If you need it in writing, I can turn this into a short note or a message.",
+    "Where you can, settle on one thing and stick with it long enough to judge the result.",
+    "Think about who else is affected and what they would need to know.",
+    "Most of the effort goes into preparing; the rest follows more easily.",
+    "Write the outcome down while it is fresh, so that you can come back to it.",
+    "When two options look alike, the one that is easier to undo is the safer choice.",
+    "Numbers are worth a second look, above all where they come from a single source.",
+    "A checklist with five items is plenty; longer ones are seldom read to the end.",
+    "Give it a clear name and a place, so that you find it again.",
+    "If there is a deadline, count back from it and mark the latest moment for each step.",
+    "It is fine to leave a question open as long as you know when you will settle it.",
+)
+CLOSINGS = (
+    "Would you like me to go into more detail?",
+    "Tell me which part you want to look at more closely.",
+    "I can make this shorter or longer if you like.",
+    "Let me know how it goes.",
+    "Shall I turn this into a checklist?",
+    "If you share a few more details, I can be more specific.",
+    "Does that answer your question?",
+    "I can also draft the wording for you.",
+    "Want a second suggestion to compare?",
+    "Just say so if I misunderstood something.",
+    "I am glad to go on from here.",
+    "Ask again whenever something changes.",
+)
+
+
+class Account:
+    """Remembers of every conversation when it was begun."""
+
+    def __init__(self, persona: Persona, place: Place) -> None:
+        self._owner = persona.user_id
+        self._begun: dict[str, str] = {}
+
+    def _id(self, call: Call) -> str:
+        thread = call.said("title") or f"{call.place.path.rpartition('/')[0]} {call.moment:%Y-%m-%d}"
+        return identifier("conv", f"{self._owner}\n{thread}")
+
+    def create(self, call: Call) -> Exchange:
+        """Begins the conversation, or comes back to it."""
+        conversation, text = self._id(call), call.said("text")
+        request = {"initial_message": text} if text else {}
+        created = self._begun.setdefault(conversation, call.stamp())
+        return request, {"conversation_id": conversation, "created_at": created}
+
+    def go_on(self, call: Call) -> Exchange:
+        """A message (`text`) and the answer: `reply` where the event gives one, else general advice."""
+        conversation, text = self._id(call), call.said("text")
+        self._begun.setdefault(conversation, call.before("begun", 10, 600))
+        said = [call.said("reply")]
+        if not said[0]:
+            said = [call.one("opening", OPENINGS), *call.several("advice", ADVICE, call.place.whole("length", 2, 5))]
+        answer = " ".join((*said, call.one("closing", CLOSINGS)))
+        response = {
+            "conversation_id": conversation,
+            "user_message": _message(call, "user", text, call.stamp()),
+            "assistant_response": _message(call, "assistant", answer, call.stamp(call.place.whole("wait", 2, 20))),
+        }
+        return {"conversation_id": conversation, "message": text}, response
+
+
+def _message(call: Call, role: str, content: str, stamp: str) -> Json:
+    return {"message_id": call.new_id(f"msg_{role}"), "role": role, "content": content, "timestamp": stamp}
+
+
+APP = App(
+    "LLM Assistant",
+    Account,
+    {
+        "CreateConversation": Api(Account.create, running=("created_at",)),
+        "ContinueConversation": Api(Account.go_on, needs=("text",)),
+    },
+)
