@@ -116,7 +116,7 @@ def _read_only(target: str) -> None:
 def _bind(source: str, target: str, *, writable: bool = False) -> None:
     if Path(source).is_dir():
         Path(target).mkdir(parents=True, exist_ok=True)
-    else:
+    elif not Path(target).exists():  # below a folder that is bound already it does, and cannot be touched
         Path(target).parent.mkdir(parents=True, exist_ok=True)
         Path(target).touch()
     _mount(source, target, None, _BIND | _REC)
