@@ -10,9 +10,9 @@ They know the logs up to the checkpoint and the question, and abstain where they
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import log
 from typing import Any
 
@@ -22,7 +22,7 @@ from pipelines.applogs.json_text import JsonObject, dump
 from pipelines.applogs.routines import Routine, routines
 from pipelines.applogs.schedules import WEEKDAYS
 from pipelines.applogs.state_values import ROOT, fields, humanised
-from pipelines.applogs.tables import APPLOG_TABLES
+from pipelines.applogs.tables import APPLOG_TABLES, table_of
 
 MOST_CITED = 20
 """Logs that an answer cites at most, the newest."""
@@ -30,6 +30,8 @@ LONGEST = 120
 """Characters of a value at most; longer texts are prose."""
 SOON, MISSED = 120, 60
 """A routine is due from so many minutes before its start until so many after it."""
+CACHED = 1 << 12
+"""Logs whose words are remembered: more than a user has, who is asked again at every checkpoint."""
 TOPICS = {
     "Amazon": "shopping order buy product",
     "Spotify": "music song listening playlist artist",
@@ -56,59 +58,63 @@ _NO_VALUE = re.compile(r"(?:^|_)(?:id|ids|timestamp|at|created|updated|date)$")
 
 
 @dataclass(frozen=True)
-class _Found:
+class Found:
+    """An answer, and the positions of the logs that show it."""
+
     value: Any
     positions: tuple[int, ...] = ()
 
 
 class Known:
-    """The visible logs of one user (rows of `app_logs`), laid out to be searched."""
+    """Logs of one user, laid out to be searched: rows of `app_logs` (their user apart) in the order of `position`."""
 
-    def __init__(self, logs: pl.DataFrame) -> None:
-        self.logs = logs.sort("position").to_dicts()
-        self.frame = logs
-        self._by_position = {row["position"]: row for row in self.logs}
-
-    @cached_property
-    def words(self) -> list[frozenset[str]]:
-        """Words of each log, its app's topics among them."""
-        return [
-            frozenset(_words(f"{row['record']} {_CAMEL.sub(' ', row['api'])} {TOPICS.get(row['app'], '')}"))
-            for row in self.logs
-        ]
+    def __init__(self, logs: Sequence[JsonObject]) -> None:
+        self.logs = logs
+        self._by_position = {row["position"]: row for row in logs}
 
     @cached_property
-    def rarity(self) -> dict[str, float]:
-        """Weight of a word: log of logs over logs that have it."""
-        counts = Counter(word for words in self.words for word in words)
-        return {word: log((1 + len(self.logs)) / n) for word, n in counts.items()}
+    def said(self) -> dict[str, list[int]]:
+        """Word → places of the logs that say it, its app's topics among the words."""
+        found: dict[str, list[int]] = {}
+        for place, row in enumerate(self.logs):
+            for word in _said(row["record"], row["api"], row["app"]):
+                found.setdefault(word, []).append(place)
+        return found
 
     @cached_property
     def leaves(self) -> dict[str, list[tuple[int, str]]]:
         """Name of a field → (position, text) of its values, oldest first."""
         found: dict[str, list[tuple[int, str]]] = {}
         for row in self.logs:
-            record = json.loads(row["record"])
-            for name, text in _leaves({body: record.get(body) for body in ("request", "response")}):
+            for name, text in _values(row["record"]):
                 found.setdefault(name, []).append((row["position"], text))
         return found
 
     @cached_property
     def routines(self) -> list[Routine]:
         """Routines in the logs."""
-        return routines(self.frame)
+        schema = {name: APPLOG_TABLES["app_logs"].schema[name] for name in ("position", "time", "app")}
+        return routines(pl.DataFrame([{name: row[name] for name in schema} for row in self.logs], schema=schema))
 
-    def overlap(self, wanted: frozenset[str]) -> list[float]:
-        """How much of the wanted words each log says, by their rarity."""
+    def overlap(self, wanted: Iterable[str]) -> dict[int, float]:
+        """Position → how much of the wanted words the log says, by their rarity; logs that say none are left out.
+
+        A word weighs the log of all logs over those that have it.
+        """
+        scores: dict[int, float] = {}
         # In a fixed order, for sums of floats depend on theirs.
-        return [sum(self.rarity[word] for word in sorted(words & wanted)) for words in self.words]
+        for word in sorted(wanted):
+            places = self.said.get(word, ())
+            for place in places:
+                scores[place] = scores.get(place, 0.0) + log((1 + len(self.logs)) / len(places))
+        return {self.logs[place]["position"]: score for place, score in scores.items()}
 
     def row(self, position: int) -> JsonObject:
         """The log at a position."""
         return self._by_position[position]
 
 
-Rule = Callable[[Known, JsonObject], Any]
+Rule = Callable[[Known, JsonObject], Found | None]
 
 
 def answer(rule: str, logs: pl.DataFrame, questions: pl.DataFrame) -> pl.DataFrame:
@@ -119,26 +125,27 @@ def answer(rule: str, logs: pl.DataFrame, questions: pl.DataFrame) -> pl.DataFra
     """
     if max(questions["user_id"].n_unique(), questions["checkpoint_id"].n_unique(), logs["user_id"].n_unique()) > 1:
         raise ValueError("answers are given for one user at one checkpoint at a time")
-    known, find = Known(logs), RULES[rule]
-    rows = [_row(known, question, find(known, question)) for question in questions.to_dicts()]
-    table = APPLOG_TABLES["answers"]
-    return pl.DataFrame(rows, schema=table.schema).sort(table.sort_by)
+    known, find = Known(logs.sort("position").to_dicts()), RULES[rule]
+    rows = []
+    for question in questions.to_dicts():
+        told = answered(question, known, find(known, question))
+        rows.append({**told, "retrieved": told["evidence"]})
+    return table_of("answers", rows)
 
 
-def _row(known: Known, question: JsonObject, found: _Found | None) -> JsonObject:
+def answered(question: JsonObject, known: Known, found: Found | None) -> JsonObject:
+    """A row of `answers` from what was found: its newest logs are cited; what was not found is abstained from."""
     cited = [] if found is None else sorted(set(found.positions))[-MOST_CITED:]
-    ids = [known.row(position)["app_log_id"] for position in cited]
     return {
         "user_id": question["user_id"],
         "item": question["item"],
         "status": "abstained" if found is None else "ok",
         "answer": None if found is None else dump(found.value),
-        "evidence": ids,
-        "retrieved": ids,
+        "evidence": [known.row(position)["app_log_id"] for position in cited],
     }
 
 
-def _routine(known: Known, question: JsonObject) -> _Found | None:
+def _routine(known: Known, question: JsonObject) -> Found | None:
     if question["task"] == "personalised_service":
         return _reminder(known, question) if question["service_family"] == "user_communication" else None
     if not question["state_key"].startswith("habits_state:"):
@@ -148,18 +155,20 @@ def _routine(known: Known, question: JsonObject) -> _Found | None:
     if routine is None:
         return None
     values = {**routine.schedule, "start_time": routine.start_time}
-    return _Found(_filled(shape, lambda path: values.get(path[-1]) if path else None), routine.positions)
+    return Found(filled(shape, lambda path: values.get(path[-1]) if path else None), routine.positions)
 
 
 def _of_key(known: Known, state_key: str) -> Routine | None:
     """The routine whose logs say most of the key's words, a log in the mean; none when no log says any."""
-    said = dict(zip((row["position"] for row in known.logs), known.overlap(_wanted(state_key)), strict=True))
-    scored = [(sum(said[one] for one in found.positions) / len(found.positions), found) for found in known.routines]
+    said = known.overlap(words_of_key(state_key))
+    scored = [
+        (sum(said.get(one, 0.0) for one in found.positions) / len(found.positions), found) for found in known.routines
+    ]
     best = max(scored, key=lambda one: one[0], default=(0.0, None))
     return best[1] if best[0] > 0 else None
 
 
-def _reminder(known: Known, question: JsonObject) -> _Found | None:
+def _reminder(known: Known, question: JsonObject) -> Found | None:
     """The due routine, nearest start first. Its schedule is told, for a reminder is about when as well."""
     if (moment := _MOMENT.search(question["scenario"])) is None:
         return None
@@ -180,7 +189,7 @@ def _reminder(known: Known, question: JsonObject) -> _Found | None:
     topic = TOPICS.get(app, "").split(" ")[0]
     often = "every day" if routine.schedule["frequency_type"] == "daily" else f"every {WEEKDAYS[weekday]}"
     when = f"{often[0].upper()}{often[1:]} at {routine.start_time}"
-    return _Found(f"{when}: time for your {topic} routine, {how} in {app} ({what}).", routine.positions)
+    return Found(f"{when}: time for your {topic} routine, {how} in {app} ({what}).", routine.positions)
 
 
 def _weekdays(schedule: JsonObject) -> list[int]:
@@ -190,7 +199,7 @@ def _weekdays(schedule: JsonObject) -> list[int]:
 
 
 def _by_value(choose: Callable[[list[tuple[int, str]]], str]) -> Rule:
-    def find(known: Known, question: JsonObject) -> _Found | None:
+    def find(known: Known, question: JsonObject) -> Found | None:
         if question["service_family"] == "user_communication":
             return None
         shape = json.loads(question["answer_template"] or question["output_template"] or "null")
@@ -202,15 +211,15 @@ def _by_value(choose: Callable[[list[tuple[int, str]]], str]) -> Rule:
             rows = known.leaves.get(path[-1].lower(), []) if path else []
             # What was acted on stands for the value itself, not for when or where.
             if not rows and (alone or path[-1] in (ROOT, "statement")):
-                rows = _speaking(known, _wanted(key) if key else frozenset(_words(" ".join(path))))
+                rows = _speaking(known, words_of_key(key) if key else frozenset(words(" ".join(path))))
             if not rows:
                 return None
             value = choose(rows)
             cited.extend(position for position, text in rows if text == value)
             return value
 
-        value = _filled(shape, slot)
-        return _Found(value, tuple(cited)) if cited else None
+        value = filled(shape, slot)
+        return Found(value, tuple(cited)) if cited else None
 
     return find
 
@@ -218,14 +227,11 @@ def _by_value(choose: Callable[[list[tuple[int, str]]], str]) -> Rule:
 def _speaking(known: Known, wanted: frozenset[str]) -> list[tuple[int, str]]:
     """(position, what was acted on) of the logs that say most of the wanted words, oldest first."""
     scores = known.overlap(wanted)
-    most = max(scores, default=0.0)
+    most = max(scores.values(), default=0.0)
     if most <= 0:
         return []
-    return [
-        (row["position"], row["object"])
-        for row, score in zip(known.logs, scores, strict=True)
-        if score >= most / 2 and row["object"] != f"{row['app']}.{row['api']}"
-    ]
+    rows = [known.row(position) for position, score in sorted(scores.items()) if score >= most / 2]
+    return [(row["position"], row["object"]) for row in rows if row["object"] != f"{row['app']}.{row['api']}"]
 
 
 def _last(rows: list[tuple[int, str]]) -> str:
@@ -239,20 +245,34 @@ def _majority(rows: list[tuple[int, str]]) -> str:
     return max(counts, key=lambda text: (counts[text], last[text]))
 
 
-def _filled(shape: Any, slot: Callable[[tuple[str, ...]], Any], path: tuple[str, ...] = ()) -> Any:
+def filled(shape: Any, slot: Callable[[tuple[str, ...]], Any], path: tuple[str, ...] = ()) -> Any:
     """A template with its blanks filled; a list of blanks takes a list as it is."""
     if isinstance(shape, dict):
-        return {name: _filled(inner, slot, (*path, name)) for name, inner in shape.items()}
+        return {name: filled(inner, slot, (*path, name)) for name, inner in shape.items()}
     value = slot(path)
     return [value] if isinstance(shape, list) and not isinstance(value, list) and value is not None else value
 
 
-def _wanted(state_key: str) -> frozenset[str]:
-    return frozenset(_words(humanised(state_key)))
+def words_of_key(state_key: str) -> frozenset[str]:
+    """Words of a state's name."""
+    return frozenset(words(humanised(state_key)))
 
 
-def _words(text: str) -> list[str]:
+def words(text: str) -> list[str]:
+    """Words of a text in lower case, bare numbers left out."""
     return [word for word in _WORD.findall(text.lower()) if not word.isdigit()]
+
+
+@lru_cache(maxsize=CACHED)
+def _said(record: str, api: str, app: str) -> frozenset[str]:
+    return frozenset(words(f"{record} {_CAMEL.sub(' ', api)} {TOPICS.get(app, '')}"))
+
+
+@lru_cache(maxsize=CACHED)
+def _values(record: str) -> tuple[tuple[str, str], ...]:
+    """(name, text) of a log's values, in its order."""
+    log = json.loads(record)
+    return tuple(_leaves({body: log.get(body) for body in ("request", "response")}))
 
 
 def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, str]]:

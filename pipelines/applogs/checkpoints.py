@@ -111,19 +111,18 @@ def segment_batches(logs: pl.DataFrame, checkpoints: pl.DataFrame) -> Iterator[t
     """
     if logs["user_id"].n_unique() > 1 or checkpoints["user_id"].n_unique() > 1:
         raise ValueError("batches are made user by user")
-    added = segments(logs, checkpoints).with_columns(pl.col("time").dt.date().alias("day"))
-    groups = dict(added.group_by("checkpoint_id", "day", maintain_order=True))
-    index = 0
+    added = segments(logs, checkpoints)
+    visits = _visits(added)
+    days = added.select("user_id", "checkpoint_id", pl.col("time").dt.date().alias("day"), "time").with_row_index("row")
+    sizes = days.group_by("checkpoint_id", "day", maintain_order=True).agg(
+        pl.col("user_id", "row").first(), pl.len(), pl.col("time").first().alias("start"), pl.col("time").last()
+    )
+    made: dict[str, list[Batch]] = {}
+    for index, (owner, _, user, row, n, start, end) in enumerate(sizes.iter_rows()):
+        batch = Batch(batch_id(user, index), user, index, start, end, visits.slice(row, n))
+        made.setdefault(owner, []).append(batch)
     for checkpoint_id in checkpoints.sort("checkpoint_index")["checkpoint_id"]:
-        days: list[Batch] = []
-        for (owner, _), rows in groups.items():
-            if owner != checkpoint_id:
-                continue
-            user = rows["user_id"][0]
-            start, end = rows["time"][0], rows["time"][-1]
-            days.append(Batch(batch_id(user, index), user, index, start, end, _visits(rows)))
-            index += 1
-        yield checkpoint_id, days
+        yield checkpoint_id, made.get(checkpoint_id, [])
 
 
 def _visits(logs: pl.DataFrame) -> pl.DataFrame:

@@ -50,6 +50,17 @@ def _share(meaning: str) -> Column:
     return Column(pl.Float64, meaning, "share", nullable=True)
 
 
+_ANSWERED = {
+    "user_id": _USER,
+    "item": _ITEM,
+    "status": Column(ANSWER_STATUS, " | ".join(ANSWER_STATUSES)),
+    "answer": _text("JSON text of the answer (a message is a JSON string); null unless ok"),
+    "evidence": Column(_IDS, "ids of logs that the answer cites, in its order"),
+    "retrieved": Column(_IDS, "ids of logs that the memory delivered; null where it tells none", nullable=True),
+    "reason": _text("what was wrong, without words of the model; null unless an error"),
+    "call": _text("key of the model call that was answered last; null where no model was asked"),
+}
+
 APPLOG_TABLES: dict[str, Table] = {
     "app_logs": Table(
         "One row a log, in the order of time and id: all that a memory may ever be made from.",
@@ -97,18 +108,35 @@ APPLOG_TABLES: dict[str, Table] = {
         },
         key=("user_id", "item"),
     ),
-    "answers": Table(
-        "One row a question answered or tried.",
+    "contexts": Table(
+        "What a memory, frozen at a checkpoint, delivers to whoever answers.",
         {
             "user_id": _USER,
-            "item": _ITEM,
-            "status": Column(ANSWER_STATUS, " | ".join(ANSWER_STATUSES)),
-            "answer": _text("JSON text of the answer (a message is a JSON string); null unless ok"),
-            "evidence": Column(_IDS, "ids of logs that the answer cites, in its order"),
-            "retrieved": Column(_IDS, "ids of logs that the memory delivered; null where it tells none", nullable=True),
+            "checkpoint_id": _CHECKPOINT,
+            "item": Column(pl.String, "question that it was searched for; empty: the same for all of the checkpoint"),
+            "text": Column(pl.String, "what is delivered; a log is its JSON on one line"),
+            "tokens": Column(pl.Int32, "tokens of the text", "tokens"),
+            "tokens_cut": Column(pl.Int32, "tokens left out to fit the budget", "tokens"),
+            "retrieved": Column(
+                _IDS, "ids of visible logs in the text, in its order; null: other words", nullable=True
+            ),
+            "state_hash": Column(pl.String, "hash of the memory, equal before and after asking; empty without one"),
         },
+        key=("user_id", "checkpoint_id", "item"),
+        may_be_empty="rules and the oracle ask no memory",
+    ),
+    "answers": Table(
+        "One row a question answered or tried.",
+        _ANSWERED,
         key=("user_id", "item"),
         may_be_empty="an arm may not have reached a checkpoint",
+    ),
+    "oracle_answers": Table(
+        "Answers of a reader that was shown the logs which prove the right one: what a memory could do for it at best.",
+        _ANSWERED,
+        key=("user_id", "item"),
+        wall="gold",
+        may_be_empty="only an arm of the oracle has such answers",
     ),
     "gold_items": Table(
         "What is true of each question.",

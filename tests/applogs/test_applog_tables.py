@@ -5,7 +5,7 @@ import pytest
 from pipelines.applogs.tables import APPLOG_TABLES
 from pipelines.schema import TABLES
 
-SHOWN = {"app_logs", "checkpoints", "tasks", "answers"}
+SHOWN = {"app_logs", "checkpoints", "tasks", "contexts", "answers"}
 
 
 @pytest.mark.parametrize("name", sorted(APPLOG_TABLES))

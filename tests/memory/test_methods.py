@@ -15,7 +15,7 @@ from pipelines.memory.contract import VISIT_COLUMNS, Batch, Method
 from pipelines.memory.contract_models import PARROTS
 from pipelines.memory.contract_worlds import batch_of, stream
 from pipelines.memory.methods.frequency_profile import growth, hundredths
-from pipelines.memory.methods.rag_bm25 import rank
+from pipelines.memory.methods.rag_bm25 import Index
 from pipelines.memory.registry import builtin_methods
 from pipelines.memory.rendering import category, plain, visit_lines
 from pipelines.memory.replay import opened
@@ -173,10 +173,10 @@ WORDS = st.lists(st.sampled_from("abcdef"), min_size=1, max_size=6).map(" ".join
 def test_ranks_agree_with_the_formula_and_ties_go_to_the_later(documents: list[str], query: str) -> None:
     scores = slow_bm25(documents, query, 1.5, 0.75)
     expected = sorted((place for place, s in enumerate(scores) if s > 0), key=lambda p: (-round(scores[p] * 1e6), -p))
-    found = rank(documents, query, 1.5, 0.75)
+    found = Index(documents, 1.5, 0.75).rank(query)
     assert sorted(found) == sorted(expected)
     assert [scores[place] for place in found] == pytest.approx([scores[place] for place in expected], abs=2e-6)
-    assert rank(["a b", "c", "a b"], "a", 1.5, 0.75) == [2, 0]
+    assert Index(["a b", "c", "a b"], 1.5, 0.75).rank("a") == [2, 0]
 
 
 def test_rag_asks_the_newest_batch_and_retrieves_anything() -> None:

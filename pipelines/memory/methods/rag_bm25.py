@@ -8,6 +8,7 @@ board. Equal scores (to a millionth) go to the newer visit.
 import logging
 import re
 from functools import lru_cache
+from pathlib import Path
 
 import bm25s
 import numpy as np
@@ -33,6 +34,7 @@ class RagBm25(JsonMemory):
     """Keeps every visit as a line, and the newest batch's categories as the standing question."""
 
     name = "rag_bm25"
+    _index: "Index | None" = None
 
     def take(self, batch: Batch) -> None:
         """Append the batch's lines; its categories become the question."""
@@ -46,25 +48,38 @@ class RagBm25(JsonMemory):
     def retrieve(self, query: str, budget: int) -> Readout:
         """The visits that share words with `query`, best first; a visit that shares none is not returned."""
         lines = self.state.get("lines", [])
-        ranked = rank([_document(line) for line in lines], query, self.config.k1, self.config.b)
-        return fit([lines[place] for place in ranked[: self.config.k]], budget, self.tokens)
+        if self._index is None or self._index.n != len(lines):
+            self._index = Index([_document(line) for line in lines], self.config.k1, self.config.b)
+        return fit([lines[place] for place in self._index.rank(query)[: self.config.k]], budget, self.tokens)
+
+    def restore(self, folder: Path) -> None:
+        """See `Method`."""
+        super().restore(folder)
+        self._index = None
 
 
-def rank(documents: list[str], query: str, k1: float, b: float) -> list[int]:
-    """Places of the documents with a positive score, best first, then the later one.
+class Index:
+    """Documents that can be searched again and again; no part of a memory's state, for it follows from its lines."""
 
-    A word counts once in the query, however often it is said.
-    """
-    vocabulary: dict[str, int] = {}
-    corpus = [[vocabulary.setdefault(word, len(vocabulary)) for word in _words(text)] for text in documents]
-    asked = [vocabulary[word] for word in dict.fromkeys(_words(query)) if word in vocabulary]
-    if not asked:
-        return []
-    index = bm25s.BM25(k1=k1, b=b, dtype="float64")
-    index.index((corpus, vocabulary), show_progress=False)
-    scores = np.rint(index.get_scores_from_ids(sorted(asked)) * 1e6).astype(np.int64)
-    order = np.lexsort((-np.arange(len(scores)), -scores))
-    return [int(place) for place in order if scores[place] > 0]
+    def __init__(self, documents: list[str], k1: float, b: float) -> None:
+        self.n = len(documents)
+        self._vocabulary: dict[str, int] = {}
+        corpus = [[self._vocabulary.setdefault(word, len(self._vocabulary)) for word in _words(t)] for t in documents]
+        self._index = bm25s.BM25(k1=k1, b=b, dtype="float64")
+        if self._vocabulary:
+            self._index.index((corpus, self._vocabulary), show_progress=False)
+
+    def rank(self, query: str) -> list[int]:
+        """Places of the documents with a positive score, best first, then the later one.
+
+        A word counts once in the query, however often it is said.
+        """
+        asked = [self._vocabulary[word] for word in dict.fromkeys(_words(query)) if word in self._vocabulary]
+        if not asked:
+            return []
+        scores = np.rint(self._index.get_scores_from_ids(sorted(asked)) * 1e6).astype(np.int64)
+        order = np.lexsort((-np.arange(len(scores)), -scores))
+        return [int(place) for place in order if scores[place] > 0]
 
 
 def _document(line: str) -> str:

@@ -1,0 +1,117 @@
+"""Reader `extractive`: what a memory delivered, searched by the rules that baselines search the whole log with (ours).
+
+It asks no model and is weak. Lines that hold a log are logs again: habits are answered by when they recur,
+preferences by what most of them name, attributes by what the newest names; services likewise (the due routine, the
+filters, the fields of the form). Where these find nothing, the line of other words that says most of the question
+is the answer, and its times and weekdays those of a routine. Where nothing is said, it abstains.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+from math import log
+from typing import Any
+
+import polars as pl
+
+from pipelines.applogs.answerers import RULES, Found, Known, answered, filled, words, words_of_key
+from pipelines.applogs.contexts import WHOLE
+from pipelines.applogs.delivered import in_order, logs_of, other_lines
+from pipelines.applogs.json_text import JsonObject
+from pipelines.applogs.schedules import WEEKDAYS
+from pipelines.applogs.services import STOP_WORDS
+from pipelines.applogs.state_values import ROOT, family_of, fields, says_nothing
+from pipelines.applogs.tables import table_of
+from pipelines.hashing import digest
+
+EXTRACTIVE = "extractive"
+VERSION = "1"
+"""Raised when an answer could come out differently."""
+RULE_OF_FAMILY = {"habit": "routine", "preference": "majority_choice", "attribute": "last_value"}
+RULE_OF_SERVICE = {
+    "user_communication": "routine",
+    "information_request_construction": "majority_choice",
+    "action_configuration": "last_value",
+}
+_CLOCK = re.compile(r"\b([01]?\d|2[0-3]):([0-5]\d)\b")
+_DAYS = [re.compile(rf"\b{day}s?\b", re.IGNORECASE) for day in WEEKDAYS]
+_DAILY = re.compile(r"\b(daily|every day|each day)\b", re.IGNORECASE)
+_STAMP = re.compile(r"^\s*\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2})?\s*(\||:|-)?\s*")
+
+
+def fingerprint() -> str:
+    """Hash of all that decides an answer besides its inputs."""
+    return digest(EXTRACTIVE, VERSION)
+
+
+def extract(contexts: pl.DataFrame, questions: pl.DataFrame) -> pl.DataFrame:
+    """Table `answers` to `questions` (rows of `tasks`) from their `contexts`; a question without one gets no row."""
+    delivered = {
+        (row["user_id"], row["checkpoint_id"], row["item"]): row
+        for row in contexts.select("user_id", "checkpoint_id", "item", "text", "retrieved").iter_rows(named=True)
+    }
+    rows: list[JsonObject] = []
+    # Questions of one checkpoint follow each other, and may share a context.
+    last: tuple[JsonObject | None, Known, list[str]] = (None, Known([]), [])
+    for question in questions.sort("user_id", "checkpoint_id", "item").iter_rows(named=True):
+        place = (question["user_id"], question["checkpoint_id"])
+        told = delivered.get((*place, question["item"])) or delivered.get((*place, WHOLE))
+        if told is None:
+            continue
+        if told is not last[0]:
+            last = told, Known(in_order(logs_of(told["text"]))), other_lines(told["text"])
+        _, known, lines = last
+        found = by_logs(known, question) or by_words(lines, question)
+        rows.append({**answered(question, known, found), "retrieved": told["retrieved"]})
+    return table_of("answers", rows)
+
+
+def by_logs(known: Known, question: JsonObject) -> Found | None:
+    """The answer of the rule that the question calls for, from the delivered logs alone."""
+    if not known.logs:
+        return None
+    service = question["service_family"]
+    rule = RULE_OF_SERVICE[service] if service else RULE_OF_FAMILY[family_of(question["state_key"])]
+    return RULES[rule](known, question)
+
+
+def by_words(lines: Sequence[str], question: JsonObject) -> Found | None:
+    """The line that says most of the question, by the rarity of its words; nothing when none says any."""
+    wanted = _asked(question)
+    said = [frozenset(words(line)) for line in lines]
+    counts = Counter(word for one in said for word in one & wanted)
+    if not counts:
+        return None
+    # Sums in a fixed order; of equal lines the one said first.
+    scores = [sum(log((1 + len(lines)) / counts[word]) for word in sorted(one & wanted)) for one in said]
+    line = _STAMP.sub("", lines[max(range(len(lines)), key=lambda place: (scores[place], -place))]).strip(" -*•\t")
+    shape = json.loads(question["answer_template"] or question["output_template"] or '"message"')
+    alone = sum(1 for _ in fields(shape)) == 1
+    timing = _timing(line)
+
+    def slot(path: tuple[str, ...]) -> Any:
+        name = path[-1] if path else ROOT
+        return line if alone or name in (ROOT, "statement") else timing.get(name)
+
+    value = filled(shape, slot)
+    return None if says_nothing(value) else Found(value)
+
+
+def _asked(question: JsonObject) -> frozenset[str]:
+    if question["state_key"]:
+        return words_of_key(question["state_key"])
+    shown = (question[name] for name in ("scenario", "instruction", "output_template"))
+    return frozenset(words(" ".join(text for text in shown if text))) - STOP_WORDS - {"fill"}
+
+
+def _timing(line: str) -> JsonObject:
+    """What a line says of a schedule, in the names of a habit's value."""
+    days = [day for day, name in enumerate(_DAYS) if name.search(line)]
+    clock = _CLOCK.search(line)
+    found: JsonObject = {"days_of_week": days} if days else {}
+    if days or _DAILY.search(line):
+        found["frequency_type"] = "weekly" if days else "daily"
+    if clock:
+        found["start_time"] = f"{int(clock[1]):02}:{clock[2]}"
+    return found
