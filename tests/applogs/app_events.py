@@ -34,7 +34,7 @@ CHOICES = {
     "quantity": (1, 3, 40),
     "rating": (1, 3, 5),
     "steps": (900, 14_000),
-    "fields": ({"active_minutes": 45}, {"status": "open", "hours": 2.5}, {}),
+    "fields": ({"active_minutes": 45}, {"status": "open", "hours": 2.5}, {"travel_mode": "cycling"}, {}),
 }
 """Slot → values to choose from."""
 

@@ -79,7 +79,7 @@ def test_an_api_renders_its_golden_shape(app: str, api: str) -> None:
         log = log_of(phone, drawn_event(app, api, n * 700, Place(f"{app}/{api}/{n}")))
         assert differences(log["request"], golden["request"], "request") == []
         assert differences(log["response"], golden["response"], "response") == []
-        seen.update(log["request"])
+        seen.update(list(log["request"]))
     optional = {name.rstrip("?") for name in golden["request"] if name.endswith("?")}
     # What may be absent is at times there and at times not.
     assert {name for name in optional if not 0 < seen[name] < given} == set()

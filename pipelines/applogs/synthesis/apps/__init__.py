@@ -30,13 +30,29 @@ from typing import Any
 
 from pipelines.applogs.synthesis.apps import (
     amazon,
+    goodreads,
+    google,
+    google_maps,
+    instagram,
+    llm_assistant,
+    netflix,
+    notion,
     spotify,
+    ubereats,
 )
 from pipelines.applogs.synthesis.apps.app import App
 
 _ALL: tuple[App[Any], ...] = (
     amazon.APP,
     spotify.APP,
+    goodreads.APP,
+    google.APP,
+    google_maps.APP,
+    instagram.APP,
+    llm_assistant.APP,
+    netflix.APP,
+    notion.APP,
+    ubereats.APP,
 )
 APPS: dict[str, App[Any]] = {app.name: app for app in _ALL}
 """App by its published name."""

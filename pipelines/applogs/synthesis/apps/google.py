@@ -8,7 +8,7 @@ from pipelines.applogs.synthesis.apps.entities import bits_of, identifier
 from pipelines.applogs.synthesis.tree import Place
 from pipelines.applogs.synthesis.world import Persona
 
-RESULTS = 6
+RESULTS = 8
 _LONGEST = 70
 TITLES = (
     "{}: what to know first",
@@ -122,7 +122,7 @@ class Account:
         pass
 
     def search(self, call: Call) -> Exchange:
-        """Results on `entity` and `others` first, then on the query; `reply` is what the first of them says."""
+        """Results on `entity`, `others` and the query, in drawn order; `reply` is what the first of these says."""
         query = call.said("text")
         results = []
         if entity := call.said("entity"):
@@ -132,7 +132,7 @@ class Account:
         results += [_general(query, at) for at in range(RESULTS - len(results))]
         if reply := call.said("reply"):
             results[0]["snippet"] = reply
-        return {"query": query}, {"results": results, "search_timestamp": call.stamp()}
+        return {"query": query}, {"results": call.several("order", results, RESULTS), "search_timestamp": call.stamp()}
 
     def click(self, call: Call) -> Exchange:
         """The result on `entity`, else one of the first on the query (`text`)."""

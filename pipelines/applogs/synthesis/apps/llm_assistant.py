@@ -97,7 +97,7 @@ class Account:
         self._begun.setdefault(conversation, call.before("begun", 10, 600))
         said = [call.said("reply")]
         if not said[0]:
-            said = [call.one("opening", OPENINGS), *call.several("advice", ADVICE, call.place.whole("length", 2, 5))]
+            said = [call.one("opening", OPENINGS), *call.several("advice", ADVICE, call.place.whole("length", 4, 8))]
         answer = " ".join((*said, call.one("closing", CLOSINGS)))
         response = {
             "conversation_id": conversation,

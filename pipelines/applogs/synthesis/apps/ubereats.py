@@ -1,0 +1,198 @@
+"""UberEats: restaurants found, menus read, orders placed and listed.
+
+The published list names only the APIs; their fields are ours, in its style. A menu and its prices follow from the
+restaurant's name; dishes of our own say nothing of a diet.
+"""
+
+from pipelines.applogs.synthesis.apps.app import KEPT, Api, App, Call, Exchange, Json
+from pipelines.applogs.synthesis.apps.entities import bits_of, dollars, identifier, rating_of, whole_of
+from pipelines.applogs.synthesis.tree import Place
+from pipelines.applogs.synthesis.world import Persona
+
+SHOWN = 8
+"""Restaurants that a search shows."""
+ON_MENU = 8
+CUISINES = (
+    *("noodles", "bakery", "grill", "soups", "salads", "sandwiches", "curries", "pizza", "dumplings", "breakfast"),
+    *("pasta", "rice bowls", "flatbreads", "desserts"),
+)
+"""Class of a restaurant where the event says none, by the restaurant's name."""
+RESTAURANTS = (
+    *("Copper Ladle", "The Corner Pot", "Tin Plate", "Salt Cellar", "Two Spoons", "Lantern Kitchen", "Paper Bag Diner"),
+    *("The Green Door", "Station Canteen", "Hearth & Crumb", "Blue Counter", "Wooden Bowl", "The Long Table", "Ember"),
+    *("Night Market Kitchen", "Pepper Mill", "The Daily Pan", "Harbour Pantry", "Clay Oven House", "Little Stove"),
+    *("Quarter Past", "The Tray", "Kettle & Rye", "Seven Steps"),
+)
+"""Restaurants that stand only beside what was searched for."""
+DISHES = (
+    ("House Bowl", "The kitchen's own, with a dressing on the side."),
+    ("Soup of the Day", "Ask for today's; served with bread."),
+    ("Chef's Plate", "A plate of what is fresh, changes often."),
+    ("Seasonal Salad", "Leaves, seeds and a light dressing."),
+    ("House Flatbread", "From the oven, cut in six."),
+    ("Small Sharing Plate", "Three little things, good for two."),
+    ("Large Sharing Plate", "Six little things, good for four."),
+    ("Rice of the House", "Steamed, with herbs and a sauce of your choice."),
+    ("Noodles of the House", "Tossed in the pan with greens."),
+    ("Lunch Box", "Main, side and a small dessert."),
+    ("Evening Box", "Main, two sides and a drink."),
+    ("Daily Special", "Until sold out."),
+    ("Crisp Potatoes", "With two dips."),
+    ("Warm Roll", "Filled to order."),
+    ("Signature Wrap", "Rolled by hand, cut in half."),
+    ("Side of Greens", "Steamed or from the pan."),
+    ("Bread and Spreads", "Four slices, three spreads."),
+    ("Fruit Cup", "Cut this morning."),
+    ("Baked Dessert", "Served warm."),
+    ("Iced Dessert", "Two scoops, flavour of the day."),
+    ("Lemonade", "Made in house, 0.4 l."),
+    ("Sparkling Water", "0.5 l."),
+    ("Hot Tea", "Several kinds, with lemon on request."),
+)
+"""Dishes and what a menu says of them; their count is prime, so that every step through them meets all."""
+DELIVERY_FEES = (0, 99, 149, 199, 249, 299, 349, 399)
+STATUSES = ("confirmed", "preparing", "in the kitchen", "accepted")
+
+
+def _restaurant(name: str, cuisine: str) -> Json:
+    return {
+        "restaurant_id": identifier("restaurant", name),
+        "name": name,
+        "cuisine_type": cuisine or CUISINES[bits_of("cuisine", name) % len(CUISINES)],
+    }
+
+
+def _fee(name: str) -> int:
+    return DELIVERY_FEES[bits_of("delivery fee", name) % len(DELIVERY_FEES)]
+
+
+def _dish(restaurant: str, name: str, words: str, cents: int = 0) -> Json:
+    key = f"{restaurant}\n{name}"
+    return {
+        "item_id": identifier("item", key),
+        "name": name,
+        "description": words,
+        "price": dollars(cents or whole_of("dish", key, 7, 39) * 50 - 1),
+    }
+
+
+def _menu(call: Call, restaurant: Json) -> list[Json]:
+    """What the event orders, if it says so, and what the kitchen always has.
+
+    It orders `title`; where it only has a price (`amount`), that is the price of a set.
+    """
+    name, cents = restaurant["name"], call.slots.get("amount", 0)
+    draw, count = bits_of("menu", name), len(DISHES)
+    first, step = draw % count, draw // 64 % (count - 1) + 1
+    dishes = [_dish(name, *DISHES[(first + n * step) % count]) for n in range(ON_MENU)]
+    # A price has its own set, so that no set changes its price.
+    if said := call.said("title") or (f"Set Menu {cents}" if cents else ""):
+        own = _dish(name, said, f"From the {restaurant['cuisine_type']} section.", cents)
+        dishes = [own, *(dish for dish in dishes if dish["item_id"] != own["item_id"])]
+    return dishes
+
+
+def _named(call: Call) -> Json:
+    return _restaurant(call.said("entity"), call.said("category"))
+
+
+class Account:
+    """The orders of one user, the latest at the end, and how many there were."""
+
+    def __init__(self, persona: Persona, place: Place) -> None:
+        self._orders: list[Json] = []
+        self._count = 0
+
+    def search(self, call: Call) -> Exchange:
+        """`entity` and `others` among other restaurants, in drawn order."""
+        cuisine = call.said("category")
+        other_cuisine = call.fact("other_category", cuisine)
+        restaurants = [_named(call)] if call.said("entity") else []
+        restaurants += [_restaurant(name, other_cuisine) for name in call.slots.get("others", ())[:3]]
+        taken = {one["name"] for one in restaurants}
+        more = [name for name in call.several("more", RESTAURANTS, SHOWN) if name not in taken]
+        restaurants += [_restaurant(name, "") for name in more[: SHOWN - len(restaurants)]]
+        shown = [
+            {
+                **one,
+                "rating": rating_of(one["name"]),
+                "delivery_fee": dollars(_fee(one["name"])),
+                "eta_minutes": call.place.whole(("eta", one["name"]), 4, 11) * 5,
+            }
+            for one in call.several("order", restaurants, SHOWN)
+        ]
+        query = call.said("text", "category", "entity", otherwise="nearby")
+        request = {"query": query, **({"cuisine_type": cuisine} if cuisine else {})}
+        return request, {"restaurants": shown, "search_timestamp": call.stamp()}
+
+    def menu(self, call: Call) -> Exchange:
+        """The menu of the restaurant (`entity`)."""
+        restaurant = _named(call)
+        name = restaurant["name"]
+        rated = {**restaurant, "rating": rating_of(name), "delivery_fee": dollars(_fee(name))}
+        return {"restaurant_id": restaurant["restaurant_id"]}, {"restaurant": rated, "menu": _menu(call, restaurant)}
+
+    def order(self, call: Call) -> Exchange:
+        """Orders what the event says (`quantity` of it), else one to three dishes of the menu, from the restaurant.
+
+        `text` is a note to the kitchen, `address` where it is brought.
+        """
+        restaurant, pieces = _named(call), call.slots.get("quantity", 1)
+        menu = _menu(call, restaurant)
+        said = call.said("title", "amount")
+        dishes = menu[:1] if said else call.several("dishes", menu, call.place.whole("count", 1, 3))
+        chosen = [(dish, 1 if n else pieces) for n, dish in enumerate(dishes)]
+        subtotal = sum(round(dish["price"] * 100) * count for dish, count in chosen)
+        delivery, service = _fee(restaurant["name"]), max(99, subtotal // 20)
+        items = [
+            {"item_id": dish["item_id"], "name": dish["name"], "quantity": count, "price": dish["price"]}
+            for dish, count in chosen
+        ]
+        words = {
+            name: said
+            for name, slot in (("note", "text"), ("delivery_address", "address"))
+            if (said := call.said(slot))
+        }
+        order = {
+            "order_id": call.new_id("order"),
+            "restaurant": restaurant,
+            "items": items,
+            **words,
+            "subtotal": dollars(subtotal),
+            "delivery_fee": dollars(delivery),
+            "service_fee": dollars(service),
+            "total": dollars(subtotal + delivery + service),
+            "status": call.one("status", STATUSES),
+            "placed_at": call.stamp(),
+            "eta_minutes": call.place.whole("eta", 4, 11) * 5,
+        }
+        self._keep(order)
+        ordered = [{"item_id": item["item_id"], "quantity": item["quantity"]} for item in items]
+        return {"restaurant_id": restaurant["restaurant_id"], "items": ordered, **words}, {"order": order}
+
+    def _keep(self, order: Json) -> None:
+        line = {
+            "order_id": order["order_id"],
+            "restaurant_name": order["restaurant"]["name"],
+            "items": [f"{item['quantity']} × {item['name']}" for item in order["items"]],
+            "total": order["total"],
+            "placed_at": order["placed_at"],
+        }
+        self._orders = [*self._orders, line][-KEPT:]
+        self._count += 1
+
+    def history(self, call: Call) -> Exchange:
+        """The last `KEPT` orders, latest first, and how many there ever were."""
+        return {}, {"orders": self._orders[::-1], "order_count": self._count}
+
+
+APP = App(
+    "UberEats",
+    Account,
+    {
+        "SearchRestaurants": Api(Account.search),
+        "GetMenu": Api(Account.menu, ("entity",)),
+        "PlaceOrder": Api(Account.order, ("entity",)),
+        "GetOrderHistory": Api(Account.history, running=("orders", "order_count")),
+    },
+)
