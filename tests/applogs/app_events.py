@@ -22,7 +22,7 @@ CHOICES = {
     "title": ("About Thursday", "Rye", "Plan for the shed"),
     "entity": THINGS,
     "others": (["Copper Kettle"], ["South Quay", "West Quay"], []),
-    "category": ("kettles", "groceries", "walking", "read"),
+    "category": ("kettles", "groceries", "walking", "read", "image"),
     "person": ("my sister", "a colleague in design", "the landlord"),
     "reply": ("Yes, at six.", "Here are three ways to do it."),
     "place": ("Mill Pond Park", "Harbour Steps"),
@@ -34,7 +34,13 @@ CHOICES = {
     "quantity": (1, 3, 40),
     "rating": (1, 3, 5),
     "steps": (900, 14_000),
-    "fields": ({"active_minutes": 45}, {"status": "open", "hours": 2.5}, {"travel_mode": "cycling"}, {}),
+    "fields": (
+        {"active_minutes": 45},
+        {"status": "open", "hours": 2.5},
+        {"end_date": "2023-08-31"},
+        {"travel_mode": "cycling"},
+        {},
+    ),
 }
 """Slot → values to choose from."""
 
@@ -59,7 +65,8 @@ def log_of(phone: Phone, one: Event) -> Json:
 def drawn_event(app: str, api: str, at: int, place: Place) -> Event:
     """An event with all that its API needs and about half of the other slots, drawn at a place."""
     needs = APPS[app].apis[api].needs
-    said = {name: place.one(name, CHOICES[name]) for name in CHOICES if name in needs or place.chance((name,), 0.5)}
+    needed = {place.one("need", need.split("|")) for need in needs}
+    said = {name: place.one(name, CHOICES[name]) for name in CHOICES if name in needed or place.chance((name,), 0.5)}
     if "fields" in needs:
         said["fields"] = CHOICES["fields"][0]
     return event(app, api, said, at, place.path)

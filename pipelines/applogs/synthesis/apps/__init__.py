@@ -4,7 +4,8 @@ How an app is written
 - One module an app: a class for the account of one user, opened by `(persona, place)`, one method an API
   `(call: Call) -> (request, response)`, and at its end `APP = App(name, Account, {"ApiName": Api(Account.method,
   needs=("entity",), running=("cart", "cart_total")), …})`. Add the module to `APPS` below; nothing else to register.
-- `needs`: the slots without which nothing can be rendered; `Phone` refuses an event that lacks one. Other slots are
+- `needs`: the slots without which nothing can be rendered (`title|text`: either does); `Phone` refuses an event
+  that lacks one. Other slots are
   taken where the API has a place for them, and what is missing is made up at `call.place` (never at the account's).
 - `running`: dotted paths of the response that depend on earlier calls; a step into a list goes into every item.
   Everything else, the whole request included, must come out alike whatever else the user did.
@@ -30,21 +31,33 @@ from typing import Any
 
 from pipelines.applogs.synthesis.apps import (
     amazon,
+    chase,
+    fitbit,
+    gmail,
     goodreads,
     google,
     google_maps,
     instagram,
+    linkedin,
     llm_assistant,
     netflix,
     notion,
+    robinhood,
     spotify,
     ubereats,
+    whatsapp,
 )
 from pipelines.applogs.synthesis.apps.app import App
 
 _ALL: tuple[App[Any], ...] = (
     amazon.APP,
     spotify.APP,
+    whatsapp.APP,
+    robinhood.APP,
+    linkedin.APP,
+    gmail.APP,
+    fitbit.APP,
+    chase.APP,
     goodreads.APP,
     google.APP,
     google_maps.APP,

@@ -77,8 +77,8 @@ def iso(moment: datetime) -> str:
 class Api(Generic[Account]):
     """An API: how it renders, the slots it cannot do without, and the running parts of its response.
 
-    `running` are dotted paths of the response that depend on earlier calls (a step into a list goes into every item
-    of it); all else may only depend on persona, slots, moment and place.
+    A need like `title|text` is met by either. `running` are dotted paths of the response that depend on earlier calls
+    (a step into a list goes into every item of it); all else may only depend on persona, slots, moment and place.
     """
 
     render: Callable[[Account, Call], Exchange]

@@ -8,6 +8,8 @@ from pipelines.applogs.synthesis.events import Event
 from pipelines.applogs.synthesis.tree import Place
 from pipelines.applogs.synthesis.world import Persona
 
+_NOTHING = (None, "", {}, [])
+
 
 class CannotRender(ValueError):
     """An event of an app or API that does not exist, or without a slot that its API needs."""
@@ -32,10 +34,10 @@ class Phone:
             raise CannotRender(
                 f"{event.place}: {event.app} has no API {event.api!r}; its APIs are {', '.join(app.apis)}"
             )
-        for name in api.needs:
-            if event.slots.get(name) in (None, "", {}, []):
+        for need in api.needs:
+            if all(event.slots.get(name) in _NOTHING for name in need.split("|")):
                 raise CannotRender(
-                    f"{event.place}: {event.app}.{event.api} needs the slot {name!r}; let the event say it"
+                    f"{event.place}: {event.app}.{event.api} needs the slot {need}; let the event say it"
                 )
         if (account := self._accounts.get(event.app)) is None:
             account = self._accounts[event.app] = app.opens(self._persona, self._place.at(event.app))
