@@ -42,8 +42,13 @@ Preferences; value = {statement}
   the span; `preferences.weight_at(interval, span, moment)` reads it. Of a choice, P(b) = sigmoid(k · weight).
 - `choices`: [[app, api, category], …] in which one option is taken and another passed over.
 - `pools`: {"a": [...], "b": [...]}: names of concrete options of either pole.
-Operations: initial, shift (other pole), refine (other intensity or qualifier); ended by shift or refine; never reverted.
+Operations: initial, shift (other pole), refine (other intensity or qualifier); ended by shift, refine.
 
 `Persona.facts`: `traits` (interests), `people` (relations: "my sister", …), `age`, `income` (cents a month),
 `wake` and `sleep` ("HH:MM"), `district`, `others_people` (relations that only distractors use).
 """
+
+from pipelines.applogs.synthesis.ontology import health_selfcare
+from pipelines.applogs.synthesis.ontology.forms import Ontology
+
+ONTOLOGY: Ontology = {"health_selfcare": health_selfcare.STATES}

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, timedelta
 
 DOMAINS = (
     "work_education",
@@ -77,16 +76,6 @@ class Slot:
     """Weeks of the month, for `monthly_nth_weekday`; none: every week."""
     dates: tuple[int, ...] = ()
     """Days of the month, for `monthly_by_date`; none: every date."""
-
-    def holds(self, day: date) -> bool:
-        """Whether it has a part of this day."""
-        nth = (day.day - 1) // 7 + 1
-        last = (day + timedelta(days=7)).month != day.month
-        return (
-            day.weekday() in self.days
-            and (not self.dates or day.day in self.dates)
-            and (not self.weeks or nth in self.weeks or (last and "last" in self.weeks))
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

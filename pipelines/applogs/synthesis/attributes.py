@@ -1,0 +1,132 @@
+"""Attributes and collections of a user: an entity with a qualifier, that changes, comes and goes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from pipelines.applogs.synthesis.ontology.forms import Attribute, Collection
+from pipelines.applogs.synthesis.timelines import QUIET, Change, Life, Line, lived, passes, plan
+from pipelines.applogs.synthesis.tree import Place
+from pipelines.applogs.synthesis.world import Interval
+
+RATES = {"modify": 0.055, "detail": 0.03, "remove": 0.02}
+"""Chances a window that an attribute changes, changes in its qualifier only, or ends, by itself."""
+LATE = {True: 0.06, False: 0.004}
+"""Chance a window that it comes later, by itself: for those whom it suits, and for others."""
+ELEMENT_RATES = {"add": 0.2, "remove": 0.12}
+"""Chances a window that a collection wins or loses an element by itself."""
+MOST = 5
+"""Elements a user holds at the same time."""
+SPARE = 4
+"""Entities of a pool that are never true for a user: the near misses."""
+REASONS = (
+    "the old arrangement no longer fit my week",
+    "a friend talked me into it",
+    "I had been putting it off for months",
+    "I read a good comparison and made up my mind",
+    "I wanted something simpler",
+    "the one I had got on my nerves",
+    "an offer came at the right time",
+    "I felt it was time for a change",
+    "I kept running into the same trouble",
+    "I wanted better value for what I pay",
+    "I had a spare afternoon to sort it out",
+    "it came up while I was tidying up my affairs",
+)
+
+Pair = tuple[str, str]
+"""Entity and qualifier."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Teller:
+    state: Attribute
+    work: str
+    others: list[str]
+    home: Place
+    begins: str = "add"
+    ends: str = "remove"
+
+    def told(self, choice: Pair) -> tuple[str, dict[str, Any]]:
+        state, (entity, qualifier) = self.state, choice
+        low, high = state.amount
+        return f"{entity}, {qualifier}", {
+            "label": state.label,
+            "entity": entity,
+            "qualifier": qualifier,
+            "act": state.act.format(entity=entity, qualifier=qualifier, work=self.work),
+            "category": state.category,
+            "shows": [one.split("/") for one in state.shows],
+            "amount": self.home.at(entity).whole(("amount", qualifier), low, high),
+            "others": list(self.others),
+        }
+
+    def operation(self, before: Pair, after: Pair) -> str:
+        return "modify"
+
+
+def _pools(state: Attribute, home: Place) -> tuple[list[str], list[str]]:
+    """Entities a user may come to hold, in their order, and those never held."""
+    order = home.some("entities", state.entities, len(state.entities))
+    spare = min(SPARE, len(order) - 2)
+    return order[:-spare], order[-spare:]
+
+
+def _other(home: Place, items: Sequence[str], before: str) -> str:
+    return home.one("other", [one for one in items if one != before] or [before])
+
+
+def attribute_intervals(life: Life, domain: str, state: Attribute) -> list[Interval]:
+    """Intervals of an attribute of one value."""
+    home = life.home(domain, state)
+    usable, others = _pools(state, home)
+    rates = {**RATES, "add": LATE[life.suits(state)]}
+
+    def step(held: Pair | None, change: Change) -> Pair | None:
+        if change.does == "add":
+            return held or (_other(change.place, usable, ""), change.place.one("qualifier", state.qualifiers))
+        if held is None or (change.does == "remove" and not state.lasting):
+            return None
+        entity, qualifier = held
+        if change.does == "detail":
+            return entity, _other(change.place, state.qualifiers, qualifier)
+        if change.does == "modify":
+            return _other(change.place, usable, entity), change.place.one("qualifier", state.qualifiers)
+        return held
+
+    first = (usable[0], home.one("qualifier", state.qualifiers)) if life.begins_with(domain, state) else None
+    line: Line[Pair] = Line(state.name, "attribute", domain, life.span, _Teller(state, life.persona.work, others, home))
+    return lived(line, first, plan(life, home, state, rates, REASONS), step)
+
+
+def collection_intervals(life: Life, domain: str, state: Collection) -> list[Interval]:
+    """Intervals of the elements of a collection, each with its own."""
+    home, span = life.home(domain, state), life.span
+    usable, others = _pools(state, home)
+    teller = _Teller(state, life.persona.work, others, home)
+    suits, begun = life.suits(state), life.begins_with(domain, state)
+    lines: dict[str, Line[Pair]] = {}
+    free: dict[str, datetime] = {}
+
+    def begin(entity: str, moment: datetime, operation: str, change: Change | None) -> None:
+        line: Line[Pair] = Line(state.name, "attribute", domain, span, teller, member=entity)
+        line.write(moment, operation, (entity, home.at(entity).one("qualifier", state.qualifiers)), change)
+        lines[entity], free[entity] = line, moment + QUIET
+
+    if begun:
+        for entity in usable[: home.whole("size", *state.size)]:
+            begin(entity, span.start, "initial", None)
+    rates = ELEMENT_RATES if suits or begun else {"add": LATE[False]}
+    for change in plan(life, home, state, rates, REASONS):
+        held = [entity for entity, line in lines.items() if line.holds(change.moment)]
+        if change.does == "add":
+            fresh = [entity for entity in usable if entity not in lines]
+            if not fresh or len(held) >= MOST:
+                continue
+            begin(fresh[0], change.moment, teller.begins, change)
+            if passes(change, span) and change.until is not None:
+                lines[fresh[0]].stop(change.until, change, "revert")
+        elif gone := [entity for entity in held if free[entity] <= change.moment and lines[entity].is_open]:
+            lines[change.place.one("which", gone)].stop(change.moment, change, teller.ends)
+    return [one for line in lines.values() for one in line.finished()]
