@@ -1,0 +1,157 @@
+"""Every table of an app-log leaderboard once: column, type, unit, meaning."""
+
+import polars as pl
+
+from pipelines.applogs.tables import APPLOG_TABLES, FAMILIES, HISTORY, LABEL, TASK, TASKS, UNIT_STATUSES
+from pipelines.evaluation.tables import ROW_KIND
+from pipelines.tables import Column, Table
+
+ALL = "all"
+RULE = "rule"
+"""The reader of baselines, which answer from the logs themselves and stand on every board."""
+PLAIN_METRICS = (
+    *("mechanical", "mechanical_micro", "mechanical_families"),
+    *("points", "evidence_precision", "evidence_recall", "evidence_f1", "stale_evidence"),
+)
+JUDGED_METRICS = (
+    *("score", "score_micro", "score_families", "score_bound"),
+    *("compat_score", "compat_score_micro", "compat_score_families"),
+)
+METRICS = (*PLAIN_METRICS, *JUDGED_METRICS)
+METRIC = pl.Enum(METRICS)
+BOARD_FAMILIES = (ALL, *FAMILIES)
+BOARD_FAMILY = pl.Enum(BOARD_FAMILIES)
+BOARD_EXPECTATIONS = ("value", "no_longer", "never")
+BOARD_EXPECTATION = pl.Enum(BOARD_EXPECTATIONS)
+
+_BOARD = Column(pl.String, "reader and budget whose methods the board compares; `rule` where only baselines are")
+_METHOD = Column(pl.String, "memory method (with its configuration unless default), control or baseline")
+_READER = Column(pl.String, "who answered: `rule` (a baseline) or a reader of the experiment")
+_BUDGET = Column(pl.Int32, "token budget of what the reader is shown; 0 where there is none", "tokens")
+_CHECKPOINT = Column(pl.String, "all, or C1, C2, … in the order of each user's checkpoints")
+_FAMILY = Column(BOARD_FAMILY, "all, or the family of the state")
+_EXPECTATION = Column(BOARD_EXPECTATION, "value | no_longer | never: what the right answer is")
+_METRIC = Column(
+    METRIC,
+    "mechanical: agreement of fields by rule | points by rule | evidence_… | score: Core+Detail of a judge, detail "
+    "counting only with core | score_bound: were every part that a judge failed on right | compat_score: as "
+    "published; `_micro` over fields instead of questions, `_families` mean of the families",
+)
+
+
+def _share(meaning: str) -> Column:
+    return Column(pl.Float64, meaning, "share", nullable=True)
+
+
+APPLOG_BOARD_TABLES: dict[str, Table] = {
+    "applog_judged": Table(
+        "The sampled questions of an arm with the marks of its judge: `applog_units`, of these questions alone (ours).",
+        APPLOG_TABLES["applog_units"].columns,
+        key=APPLOG_TABLES["applog_units"].key,
+        wall="gold",
+        may_be_empty="an experiment may have no judge, and a shard no sampled question",
+    ),
+    "applog_board": Table(
+        "Methods on the same frozen questions, by board, task, checkpoint, family, expectation and metric.",
+        {
+            "board": _BOARD,
+            "task": Column(TASK, " | ".join(TASKS)),
+            "checkpoint": _CHECKPOINT,
+            "place": Column(pl.Int32, "order of the checkpoint; 0 for all, else from 1"),
+            "expectation": _EXPECTATION,
+            "family": _FAMILY,
+            "metric": _METRIC,
+            "method": _METHOD,
+            "reader": _READER,
+            "budget": _BUDGET,
+            "kind": Column(ROW_KIND, "method | control (empty, another user's, a baseline) | scoring side (oracle)"),
+            "rank": Column(
+                pl.Int32, "1 + methods with a better value; where checkpoint and family are all", nullable=True
+            ),
+            "band": Column(pl.Int32, "tie band, from 1: methods of one are not told apart", nullable=True),
+            "value": _share("mean over users of their mean over checkpoints; null when a checkpoint was not run"),
+            "low": _share("lower end of the 95 % user-cluster interval; null with one user"),
+            "high": _share("upper end of it"),
+            "coverage": _share("questions answered or abstained / questions"),
+            "n_items": Column(pl.Int64, "questions", "questions"),
+            "n_users": Column(pl.Int64, "users that are asked", "users"),
+            "n_not_run": Column(pl.Int64, "checkpoints at which nothing was answered", "checkpoints"),
+            **{f"n_{status}": Column(pl.Int64, f"questions with status {status}") for status in UNIT_STATUSES},
+            "flags": Column(pl.String, "what makes the row suspect; empty when nothing does"),
+        },
+        key=("board", "task", "checkpoint", "expectation", "family", "metric", "method", "reader", "budget"),
+        order=("board", "task", "place", "expectation", "family", "metric", "method", "reader", "budget"),
+        wall="gold",
+    ),
+    "applog_differences": Table(
+        "Paired differences between the methods of a board, over the users that all of them have a value of.",
+        {
+            "board": _BOARD,
+            "task": Column(TASK, " | ".join(TASKS)),
+            "expectation": _EXPECTATION,
+            "metric": _METRIC,
+            "method": Column(pl.String, "first of the pair, by name"),
+            "other": Column(pl.String, "second of the pair"),
+            "n_units": Column(pl.Int64, "questions of those users", "questions"),
+            "n_users": Column(pl.Int64, "users with a value of every method", "users"),
+            "difference": _share("value of method − value of other"),
+            "low": _share("lower end of the 95 % user-cluster interval; null with one user"),
+            "high": _share("upper end of it"),
+            "p": _share("p of sign flips of the users' differences"),
+            "p_holm": _share("p after Holm over all pairs of board, task, expectation and metric"),
+            "separable": Column(pl.Boolean, "p_holm < 0.05"),
+        },
+        key=("board", "task", "expectation", "metric", "method", "other"),
+        wall="gold",
+        may_be_empty="a board may have one method",
+    ),
+    "applog_retention": Table(
+        "How states are answered by what became of their value since the first checkpoint (reference 5.7).",
+        {
+            "method": _METHOD,
+            "reader": _READER,
+            "budget": _BUDGET,
+            "metric": _METRIC,
+            "place": Column(pl.Int32, "checkpoint, from 1"),
+            "family": _FAMILY,
+            "history": Column(HISTORY, "first | retained | updated | changed_earlier | new"),
+            "n_items": Column(pl.Int64, "questions", "questions"),
+            "n_missing": Column(pl.Int64, "questions without an answer", "questions"),
+            "value": _share("mean over users of their mean over these states; null when one did not run"),
+        },
+        key=("method", "reader", "budget", "metric", "place", "family", "history"),
+        wall="gold",
+        may_be_empty="a published pack may tell no state",
+    ),
+    "applog_attribution": Table(
+        "Why answers are wrong, by what the memory delivered and what was tagged to mislead (reference 5.7).",
+        {
+            "method": _METHOD,
+            "reader": _READER,
+            "budget": _BUDGET,
+            "task": Column(TASK, " | ".join(TASKS)),
+            "family": _FAMILY,
+            "label": Column(LABEL, "irrelevant | identity_miss | detail_miss | conflated | all_clear | untold"),
+            "n_items": Column(pl.Int64, "wrong answers with this label", "questions"),
+            "share": _share("of the wrong answers of this arm, task and family"),
+        },
+        key=("method", "reader", "budget", "task", "family", "label"),
+        wall="gold",
+        may_be_empty="every answer may be right",
+    ),
+    "applog_compat": Table(
+        "The published metrics by their published names (`dynamicmem-2026`), where missing checkpoints have no row.",
+        {
+            "method": _METHOD,
+            "reader": _READER,
+            "budget": _BUDGET,
+            "metric": Column(pl.String, "as published, `…_mean` over checkpoints"),
+            "value": Column(pl.Float64, "mean over users; a share, or a count in `…_item_count_mean`"),
+            "n_users": Column(pl.Int64, "users with the metric", "users"),
+        },
+        key=("method", "reader", "budget", "metric"),
+        wall="gold",
+        may_be_empty="no checkpoint may have been run",
+    ),
+}
+"""Table by name."""
