@@ -104,11 +104,34 @@ chain_instances = _on(
 chain_support = _on("chain_support", RELEASES, "support", description="The support pool that all shards share.")
 chain_histories = _on("chain_histories", RELEASE_SHARDS, "histories", description="What each interface may show.")
 chain_freeze = _on("chain_freeze", RELEASES, "onchain_release", description="Prove and freeze an on-chain release.")
+read_apps = _on("read_apps", DROPS, "app_drop", description="Read one drop of app logs, and the gold beside it.")
+app_states = _on("app_states", RELEASES, "state_keys", description="Every state that is ever true of anybody.")
+app_questions = _on(
+    "app_questions",
+    RELEASE_SHARDS,
+    *("app_logs", "checkpoints", "tasks"),
+    description="Logs, checkpoints and questions of one shard of a release of app logs.",
+)
+app_freeze = _on("app_freeze", RELEASES, "applog_funnel", description="Prove and freeze a release of app logs.")
+APPLOG_JOBS = [read_apps, app_states, app_questions, app_freeze]
 ONCHAIN_JOBS = [
     *(fetch, decode, chain_markets, chain_candidates, chain_draw, chain_instances, chain_support, chain_histories),
     chain_freeze,
 ]
-JOBS = [ingest, trajectories, relations, labels, freeze, *ONCHAIN_JOBS, arm, judge, board, predict, onchain_board]
+JOBS = [
+    ingest,
+    trajectories,
+    relations,
+    labels,
+    freeze,
+    *ONCHAIN_JOBS,
+    *APPLOG_JOBS,
+    arm,
+    judge,
+    board,
+    predict,
+    onchain_board,
+]
 STAGES: dict[str, tuple[tuple[str, bool, str], ...]] = {
     "commerce": (
         ("trajectories", True, "visits, batches, transitions"),
@@ -125,16 +148,21 @@ STAGES: dict[str, tuple[tuple[str, bool, str], ...]] = {
         ("chain_histories", True, "histories"),
         ("chain_freeze", False, "proofs, manifest"),
     ),
+    "applogs": (
+        ("app_states", False, "states"),
+        ("app_questions", True, "logs, checkpoints, questions"),
+        ("app_freeze", False, "funnel, proofs, manifest"),
+    ),
 }
 """Track → the jobs that freeze a release in their order: name, whether it runs shard by shard, what it makes."""
-READERS = {"ingest": "events", "decode": "decoded"}
+READERS = {"ingest": "events", "decode": "decoded", "read_apps": "app_drop"}
 """Job that reads a drop → the asset that it materialises."""
-READING = {"commerce": "ingest", "onchain": "decode"}
+READING = {"commerce": "ingest", "onchain": "decode", "applogs": "read_apps"}
 """Track → the job that reads one of its drops."""
 
 
 @dg.sensor(
-    jobs=[ingest, decode],
+    jobs=[ingest, decode, read_apps],
     minimum_interval_seconds=10,
     default_status=dg.DefaultSensorStatus.RUNNING,
     description="Watches <home>/inbox/<source>/ for complete drops and reads each of them once.",

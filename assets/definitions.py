@@ -4,6 +4,8 @@ import dagster as dg
 
 from assets import (
     accounting,
+    applogs,
+    applogs_freezing,
     automation,
     boards,
     commerce,
@@ -20,7 +22,7 @@ from resources.dag import GoldStore, InputStore, Models
 
 MODULES = (
     *(commerce, freezing, fetching, onchain, onchain_freezing, evaluation, onchain_evaluation),
-    *(judging, accounting, boards, onchain_boards),
+    *(applogs, applogs_freezing, judging, accounting, boards, onchain_boards),
 )
 
 defs = dg.Definitions(

@@ -98,7 +98,8 @@ class Given:
         if OWNERS[table].partitions_def == DROPS and TABLES[table].user_axis:
             # A row of two wallets lies in the bucket of the first, and counts in the shard of the second.
             cut = [name for name in BUCKETS if name in TABLES[table].columns] == ["bucket"]
-            return drop_hashes(self.store.catalog, self.spec, table, self.buckets if cut else None)
+            catalog = self.catalogs[TABLES[table].wall]
+            return drop_hashes(catalog, self.spec, table, self.buckets if cut else None)
         found = self.published(table)
         if len(found) == 1:
             return content(found[0])

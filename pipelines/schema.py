@@ -7,6 +7,7 @@ its track.
 
 import polars as pl
 
+from pipelines.applogs.step_tables import PUBLISHED as APPLOGS_PUBLISHED
 from pipelines.commerce.tables import COMMERCE_TABLES
 from pipelines.evaluation.tables import EVALUATION_TABLES
 from pipelines.onchain.board_tables import PREDICTION_TABLES
@@ -16,7 +17,13 @@ from pipelines.tables import Table
 SCHEMA_VERSION = 1
 """Enters every content hash; raised when a table changes its meaning."""
 
-TABLES: dict[str, Table] = {**COMMERCE_TABLES, **EVALUATION_TABLES, **ONCHAIN_PUBLISHED, **PREDICTION_TABLES}
+TABLES: dict[str, Table] = {
+    **COMMERCE_TABLES,
+    **EVALUATION_TABLES,
+    **ONCHAIN_PUBLISHED,
+    **PREDICTION_TABLES,
+    **APPLOGS_PUBLISHED,
+}
 
 
 def conform(frame: pl.LazyFrame, table: str) -> pl.LazyFrame:

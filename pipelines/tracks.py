@@ -5,6 +5,9 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel
 
+from pipelines.applogs.settings import AppLogSettings
+from pipelines.applogs.step_tables import HASHED as APPLOGS_HASHED
+from pipelines.applogs.step_tables import PUBLISHED as APPLOGS_PUBLISHED
 from pipelines.commerce.release import HASHED as COMMERCE_HASHED
 from pipelines.commerce.settings import CommerceSettings
 from pipelines.commerce.sources import SOURCES
@@ -17,6 +20,8 @@ MAPPING_SOURCE = "mapping"
 """Source of any commerce log that a declared mapping describes."""
 LOG_SOURCES = ("polygon_logs", "polygon_rpc")
 """Sources that bring logs of the chain: files, and what was fetched from a node."""
+APP_SOURCE = "app_logs"
+"""Source of app logs and of what is true of their users: published sets, and synthesised ones."""
 MARKET_SOURCES = ("gamma_markets",)
 """Sources that describe markets; a release of logs may hold them as well."""
 
@@ -58,6 +63,7 @@ TRACKS = {
             MARKET_SOURCES,
             family="polygon",
         ),
+        Track("applogs", AppLogSettings, APPLOGS_HASHED, "applog_drop_app_logs", (APP_SOURCE,)),
     )
 }
 """Track by name."""
@@ -75,6 +81,8 @@ def track_of(source: str) -> Track:
 
 def settings_of_table(table: str) -> BaseModel:
     """Default thresholds of the track that a table belongs to."""
+    if table in APPLOGS_PUBLISHED:
+        return AppLogSettings()
     return OnchainSettings() if table in PUBLISHED or table in PREDICTION_TABLES else CommerceSettings()
 
 

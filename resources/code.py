@@ -9,7 +9,9 @@ from pathlib import Path
 from pipelines.hashing import digest
 
 PACKAGE = "pipelines"
-VERSIONED_APART = frozenset({"pipelines.schema", "pipelines.commerce.settings", "pipelines.onchain.settings"})
+VERSIONED_APART = frozenset(
+    {"pipelines.schema", *(f"pipelines.{track}.settings" for track in ("commerce", "onchain", "applogs"))}
+)
 """Modules whose values enter a fingerprint themselves: the schema's version, the thresholds in force."""
 
 

@@ -2,14 +2,16 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from pipelines.applogs.drop_files import user_file
 from pipelines.commerce.mapping import Mapping as Mapped
 from pipelines.commerce.sources import SOURCES
 from pipelines.hashing import digest_json
+from pipelines.tracks import APP_SOURCE
 from resources.documents import write_atomic
 
 
@@ -31,8 +33,8 @@ class Drop:
     """A set of files that arrived together from one source.
 
     `id` is made from the source, its mapping and the bytes of the files, not from
-    their names (but for a domain that the source reads off a name): the same drop
-    under another name is the same drop. `mapping` is the
+    their names (but for a domain or user that the source reads off a name): the same
+    drop under another name is the same drop. `mapping` is the
     declarative mapping of a `mapping` source, else empty. `supersedes` names drops
     that a release must leave out when it holds this one.
     """
@@ -57,6 +59,14 @@ class Drop:
                     f"{path}: changed since drop {self.id} was registered; the changed file is a new drop, register it"
                 )
         return [Path(file.path) for file in self.files]
+
+
+def _telling(source: str, mapping: Mapping[str, Any] | None) -> Callable[[Path], str | None]:
+    """What of a file's place says what its rows mean: there, other names are other rows, and elsewhere nothing."""
+    if source == APP_SOURCE:
+        return lambda path: user_file(path).label
+    declared = Mapped.model_validate(mapping) if mapping else SOURCES.get(source)
+    return lambda path: declared.domain_of(path.name) if declared else None
 
 
 def sha256(path: Path) -> str:
@@ -114,10 +124,8 @@ class DropRegister:
         A drop whose files moved is pointed at the files named last.
         """
         found = [DropFile(str(path), path.stat().st_size, sha256(path)) for path in expand(files)]
-        declared = Mapped.model_validate(mapping) if mapping else SOURCES.get(source)
-        # A name counts only where the source takes the domain from it: there, other names are other events.
-        domains = [declared.domain_of(Path(file.path).name) if declared else None for file in found]
-        contents = sorted(f"{file.sha256} {domain or ''}".strip() for file, domain in zip(found, domains, strict=True))
+        names = _telling(source, mapping)
+        contents = sorted(f"{file.sha256} {names(Path(file.path)) or ''}".strip() for file in found)
         identity = {"source": source, "mapping": dict(mapping or {}), "files": contents}
         drop = Drop(
             f"{source}-{digest_json(identity, size=6)}", source, tuple(found), dict(mapping or {}), tuple(supersedes)

@@ -100,6 +100,8 @@ def test_every_table_has_one_owner() -> None:
     from assets.judging import verdicts
     from assets.onchain_evaluation import prediction_units, predictions
     from assets.steps import OWNERS
+    from pipelines.applogs.questions import ASKED
+    from pipelines.applogs.step_tables import DROP_TABLES as APP_DROP_TABLES
     from pipelines.onchain.decoding import DROP_TABLES
     from pipelines.schema import TABLES
 
@@ -127,4 +129,6 @@ def test_every_table_has_one_owner() -> None:
         "redemptions": "holdings",
         **dict.fromkeys(("prediction_board", "prediction_differences"), "onchain_leaderboard"),
         **dict.fromkeys(("support_trades", "train_beliefs", "train_trades"), "support"),
+        **dict.fromkeys(APP_DROP_TABLES, "app_drop"),
+        **dict.fromkeys(ASKED[1:], "tasks"),
     }

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from assets.automation import READING, STAGES
 from assets.inputs import mapping_of
 from assets.launching import name_release
+from pipelines.applogs.drop_files import tell_apart as app_files
 from pipelines.commerce.drop_files import tell_apart
 from pipelines.commerce.reading import SourceError
 from pipelines.onchain.drop_files import describes_markets
@@ -66,6 +67,15 @@ def register_chain(home: Home, source: str, paths: Sequence[Path]) -> list[Drop]
     drops = [home.register.register(source, files) for files in logs]
     drops += [home.register.register(MARKET_SOURCES[0], described)] if described else []
     return list({drop.id: drop for drop in drops}.values())
+
+
+def register_apps(home: Home, source: str, paths: Sequence[Path]) -> list[Drop]:
+    """One drop for every path, a folder being one; files that say something about the others are passed over.
+
+    Raises `SourceError` for a file of another name.
+    """
+    by_path = [[file.path for file in app_files(expand([path]))] for path in paths]
+    return list({drop.id: drop for files in by_path if (drop := home.register.register(source, files))}.values())
 
 
 def steps_of(track: str, shards: int) -> int:

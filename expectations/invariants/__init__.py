@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from expectations.invariants import asked, boards, calls, catalogue, judging, labels, logs, readings, trajectories
+from expectations.invariants.applogs import APPLOGS
 from expectations.invariants.chain import CHAIN
 from expectations.invariants.cohort import COHORT
 from expectations.invariants.predictions import PREDICTIONS
@@ -48,5 +49,6 @@ INVARIANTS: dict[str, Invariant] = {
     **CHAIN,
     **COHORT,
     **PREDICTIONS,
+    **APPLOGS,
 }
 """The invariants of every table of the registry."""

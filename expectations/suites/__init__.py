@@ -13,6 +13,7 @@ from typing import Any
 
 import polars as pl
 
+from expectations.suites.applogs import APPLOGS
 from expectations.suites.commerce import COMMERCE
 from expectations.suites.evaluation import EVALUATION
 from expectations.suites.kinds import (
@@ -49,7 +50,7 @@ __all__ = [
     "suite",
 ]
 
-OWN: dict[str, tuple[Expectation, ...]] = {**COMMERCE, **EVALUATION, **ONCHAIN, **PREDICTIONS}
+OWN: dict[str, tuple[Expectation, ...]] = {**COMMERCE, **EVALUATION, **ONCHAIN, **PREDICTIONS, **APPLOGS}
 """What a table promises beyond what the registry says."""
 
 

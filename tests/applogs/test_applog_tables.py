@@ -2,7 +2,12 @@
 
 import pytest
 
+from pipelines.applogs.step_tables import PUBLISHED
 from pipelines.applogs.tables import APPLOG_TABLES
+from pipelines.commerce.tables import COMMERCE_TABLES
+from pipelines.evaluation.tables import EVALUATION_TABLES
+from pipelines.onchain.board_tables import PREDICTION_TABLES
+from pipelines.onchain.step_tables import PUBLISHED as ONCHAIN
 from pipelines.schema import TABLES
 
 SHOWN = {"app_logs", "checkpoints", "tasks", "contexts", "answers"}
@@ -23,5 +28,7 @@ def test_only_what_is_asked_and_answered_lies_before_the_wall() -> None:
     assert all(not told & set(APPLOG_TABLES[name].columns) for name in SHOWN)
 
 
-def test_names_are_free() -> None:
-    assert not set(APPLOG_TABLES) & set(TABLES)
+def test_no_name_means_two_tables() -> None:
+    others = (COMMERCE_TABLES, EVALUATION_TABLES, ONCHAIN, PREDICTION_TABLES)
+    assert not [name for name in {**APPLOG_TABLES, **PUBLISHED} for tables in others if name in tables]
+    assert all(TABLES[name].columns == APPLOG_TABLES[name].columns for name in set(APPLOG_TABLES) & set(TABLES))

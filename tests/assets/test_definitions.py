@@ -20,6 +20,9 @@ NODES = {key.to_user_string(): GRAPH.get(key) for key in GRAPH.materializable_as
 AXES = {
     "events": DROPS,
     "decoded": DROPS,
+    "app_drop": DROPS,
+    **dict.fromkeys(("state_keys", "applog_funnel"), RELEASES),
+    **dict.fromkeys(("app_logs", "checkpoints", "tasks"), RELEASE_SHARDS),
     "fetched": RANGES,
     **dict.fromkeys(("retractions", "markets", "wallets", "support", "onchain_release"), RELEASES),
     **dict.fromkeys(("trades", "candidates", "cohort_trades", "holdings", "histories"), RELEASE_SHARDS),
@@ -40,7 +43,7 @@ def test_the_assets_and_their_axes_are_these() -> None:
 def test_an_asset_says_what_it_is_and_whose(name: str) -> None:
     node = NODES[name]
     assert len(node.description or "") > 30
-    assert node.group_name in ("commerce", "onchain", "evaluation")
+    assert node.group_name in ("commerce", "onchain", "applogs", "evaluation")
     assert node.owners == ["team:trailbench"]
     assert node.kinds, "the UI shows how it is made"
 
@@ -89,6 +92,7 @@ def test_gold_is_handed_only_to_who_labels_or_scores() -> None:
     holders = {name for name, asset in definitions.items() if "gold" in asset.required_resource_keys}
     commerce = {"positives", "pools", "funnel", "release", "popularity"}
     onchain = {"holdings", "belief_instances", "trade_instances", "support", "histories", "onchain_release"}
+    applogs = {"app_drop", "state_keys", "tasks", "applog_funnel"}
     scoring = {
         "units",
         "leaderboard",
@@ -98,7 +102,7 @@ def test_gold_is_handed_only_to_who_labels_or_scores() -> None:
         "onchain_leaderboard",
         "onchain_report",
     }
-    assert holders == {*commerce, *onchain, *scoring}
+    assert holders == {*commerce, *onchain, *applogs, *scoring}
 
 
 def test_a_code_version_holds_everything_that_is_imported() -> None:

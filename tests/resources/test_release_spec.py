@@ -62,14 +62,18 @@ def test_a_superseded_drop_is_left_out_and_settings_keep_their_model(tmp_path: A
         assert load_release(store, save_release(store, spec)) == spec
 
 
+SOME_SOURCES = ("rees46", "mapping", "polygon_rpc", "gamma_markets", "app_logs")
+
+
 def test_every_source_belongs_to_one_track() -> None:
     assert len(ALL_SOURCES) == len(set(ALL_SOURCES))
-    assert {source: track_of(source).name for source in ("rees46", "mapping", "polygon_rpc", "gamma_markets")} == {
+    assert {source: track_of(source).name for source in SOME_SOURCES} == {
         "rees46": "commerce",
         "mapping": "commerce",
         "polygon_rpc": "onchain",
         "gamma_markets": "onchain",
+        "app_logs": "applogs",
     }
-    assert set(TRACKS) == {"commerce", "onchain"}
+    assert set(TRACKS) == {"commerce", "onchain", "applogs"}
     with pytest.raises(KeyError, match="no source 'nobody'"):
         track_of("nobody")
