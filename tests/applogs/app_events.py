@@ -39,6 +39,7 @@ CHOICES = {
         {"status": "open", "hours": 2.5},
         {"end_date": "2023-08-31"},
         {"travel_mode": "cycling"},
+        {"kettles": "the tall one", "groceries": "twice a week", "walking": "off-peak", "read": "two a month"},
         {},
     ),
 }

@@ -3,6 +3,8 @@
 A result follows from its query and from what it is about alone, so that what is clicked is what the search showed.
 """
 
+from collections.abc import Sequence
+
 from pipelines.applogs.synthesis.apps.app import Api, App, Call, Exchange, Json
 from pipelines.applogs.synthesis.apps.entities import bits_of, identifier
 from pipelines.applogs.synthesis.tree import Place
@@ -94,13 +96,13 @@ def _shortened(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1].rsplit(' ', 1)[0]}…"
 
 
-def _about(query: str, name: str, category: str) -> Json:
+def _about(query: str, name: str, category: str, others: Sequence[str] = ()) -> Json:
     draw = bits_of("result", f"{query}\n{name}")
     shown = f"{name} ({category})" if category else name
     return {
         "result_id": identifier("result", f"{query}\n{name}"),
         "title": NAMED[draw % len(NAMED)].format(name),
-        "snippet": SAID[draw // 64 % len(SAID)].format(shown),
+        "snippet": " ".join((SAID[draw // 64 % len(SAID)].format(shown), *(f"Compare: {one}." for one in others))),
     }
 
 
@@ -126,7 +128,7 @@ class Account:
         query = call.said("text")
         results = []
         if entity := call.said("entity"):
-            results.append(_about(query, entity, call.said("category")))
+            results.append(_about(query, entity, call.said("category"), call.slots.get("others", ())[:3]))
         for other in call.slots.get("others", ())[:3]:
             results.append(_about(query, other, call.fact("other_category", call.said("category"))))
         results += [_general(query, at) for at in range(RESULTS - len(results))]
@@ -138,7 +140,7 @@ class Account:
         """The result on `entity`, else one of the first on the query (`text`)."""
         query, reply = call.said("text"), call.said("reply")
         if entity := call.said("entity"):
-            result = _about(query, entity, call.said("category"))
+            result = _about(query, entity, call.said("category"), call.slots.get("others", ())[:3])
         else:
             result = _general(query, 0 if reply else call.place.whole("at", 0, 1))
         if reply:

@@ -67,7 +67,7 @@ WARNINGS = (
     "Part of the route is a private road.",
 )
 KM_AN_HOUR = {"driving": 34, "transit": 22, "cycling": 15, "walking": 5}
-"""Travel mode → speed by which length and duration follow from each other."""
+"""Travel mode → speed, by which the length of a way follows from its duration."""
 
 
 def _address(name: str) -> str:
@@ -87,7 +87,16 @@ def _place(name: str, category: str, address: str = "") -> Json:
 def _own(call: Call) -> Json:
     """The place of an event: `place`, else `entity`, else one made up."""
     name = call.said("place", "entity") or call.one("somewhere", SURROUNDINGS)
-    return _place(name, call.fact("place_category", call.said("category")), call.said("address"))
+    category = call.said("category")
+    place = _place(name, category, call.said("address"))
+    # The user's own note of a saved place: what the event says of its class.
+    return {**place, "saved_note": note} if (note := call.fact(category, "")) else place
+
+
+def _beside(call: Call) -> list[str]:
+    """Names of places that stand beside the event's own: `others` among some of the surroundings."""
+    others = call.slots.get("others", ())[:2]
+    return call.several("order", [*others, *call.several("beside", SURROUNDINGS, 3 - len(others))], 3)
 
 
 def _rated(call: Call, place: Json) -> Json:
@@ -110,9 +119,9 @@ class Account:
         self._shared: dict[str, datetime] = {}
 
     def share(self, call: Call) -> Exchange:
-        """Shares the location (`place`, where the event tells it) with `person` for `minutes`."""
+        """Shares the location (`place`, where the event tells it) with `person` for a while."""
         contact = contact_id(call.said("person", otherwise="a friend"))
-        minutes = call.slots.get("minutes") or call.one("minutes", (15, 30, 60, 120))
+        minutes = call.one("minutes", (15, 30, 60, 120))
         place = _own(call) if call.said("place", "entity") else _place("Current location", "", call.said("address"))
         self._shared = {to: until for to, until in self._shared.items() if until > call.moment}
         self._shared[contact] = call.moment + timedelta(minutes=minutes)
@@ -136,6 +145,7 @@ class Account:
             "checkin_id": call.new_id("checkin"),
             "place": place,
             **noted,
+            "nearby": _beside(call),
             "checked_in_at": call.stamp(),
             "visit_count": self._visits[known],
         }
@@ -145,16 +155,11 @@ class Account:
         return {"place_id": known, **noted}, {"checkin": checkin, "earlier_checkins": before}
 
     def directions(self, call: Call) -> Exchange:
-        """The way to the place in steps, whose minutes and kilometres add up to `minutes` and `distance`."""
+        """The way to the place in steps; `others` are places that one might go to instead."""
         destination, asked = _own(call), call.fact("travel_mode", "")
         mode = asked or "driving"
-        speed = KM_AN_HOUR.get(mode, KM_AN_HOUR["driving"])
-        said_minutes, said_km = call.slots.get("minutes"), call.slots.get("distance")
-        if said_minutes:
-            minutes = said_minutes
-        else:
-            minutes = max(1, round(said_km * 60 / speed)) if said_km else call.place.whole("minutes", 5, 38)
-        metres = round((said_km or minutes * speed / 60) * 1000)
+        minutes = call.fact("travel_minutes", 0) or call.place.whole("minutes", 5, 38)
+        metres = round(minutes * KM_AN_HOUR.get(mode, KM_AN_HOUR["driving"]) / 60 * 1000)
         origin = call.fact("origin", "Your location")
         parts = min(minutes, call.place.whole("steps", 3, 6))
         ways = RIDES if mode == "transit" else TURNS
@@ -176,6 +181,9 @@ class Account:
             "distance_km": metres / 1000,
             "duration_minutes": minutes,
             "steps": steps,
+            "alternatives": [
+                {"name": name, "duration_minutes": call.place.whole(("way", name), 4, 45)} for name in _beside(call)
+            ],
             "summary": f"via {streets[0]}. {call.one('warning', WARNINGS)}",
             "requested_at": call.stamp(),
         }
@@ -183,12 +191,12 @@ class Account:
         return request, {"directions": directions}
 
     def search(self, call: Call) -> Exchange:
-        """`entity` (else `place`) and `others` among places of the class (`category`), in drawn order."""
+        """The place and `others` among places of the class (`category`), in drawn order."""
         category = call.said("category")
         query = call.said("text", "category", "entity", "place", otherwise="nearby")
         places = []
-        if name := call.said("entity", "place"):
-            places.append(_place(name, category, call.said("address")))
+        if call.said("place", "entity"):
+            places.append(_own(call))
         other_category = call.fact("other_category", category)
         places += [_place(name, other_category) for name in call.slots.get("others", ())[:3]]
         taken = {place["name"] for place in places}

@@ -1,7 +1,7 @@
 """LLM Assistant: conversations, begun and continued.
 
-The conversation of an event is that of its `title`; without one, that of its siblings in the tree on the same day.
-Beginning a conversation that is open comes back to it.
+An event goes on with the conversation of its `title`; without one, with that of its siblings in the tree on the same
+day. What begins is that conversation, or, where that is open already, another one that ends with it.
 """
 
 from pipelines.applogs.synthesis.apps.app import Api, App, Call, Exchange, Json
@@ -74,27 +74,29 @@ CLOSINGS = (
 
 
 class Account:
-    """Remembers of every conversation when it was begun."""
+    """The conversations that are open; their names are all that is kept."""
 
     def __init__(self, persona: Persona, place: Place) -> None:
         self._owner = persona.user_id
-        self._begun: dict[str, str] = {}
+        self._open: set[str] = set()
 
     def _id(self, call: Call) -> str:
         thread = call.said("title") or f"{call.place.path.rpartition('/')[0]} {call.moment:%Y-%m-%d}"
         return identifier("conv", f"{self._owner}\n{thread}")
 
     def create(self, call: Call) -> Exchange:
-        """Begins the conversation, or comes back to it."""
+        """Begins a conversation, with `text` as its first message where there is one."""
         conversation, text = self._id(call), call.said("text")
+        if conversation in self._open:
+            conversation = call.new_id("conv")
+        self._open.add(conversation)
         request = {"initial_message": text} if text else {}
-        created = self._begun.setdefault(conversation, call.stamp())
-        return request, {"conversation_id": conversation, "created_at": created}
+        return request, {"conversation_id": conversation, "created_at": call.stamp()}
 
     def go_on(self, call: Call) -> Exchange:
         """A message (`text`) and the answer: `reply` where the event gives one, else general advice."""
         conversation, text = self._id(call), call.said("text")
-        self._begun.setdefault(conversation, call.before("begun", 10, 600))
+        self._open.add(conversation)
         said = [call.said("reply")]
         if not said[0]:
             said = [call.one("opening", OPENINGS), *call.several("advice", ADVICE, call.place.whole("length", 4, 8))]
@@ -115,7 +117,7 @@ APP = App(
     "LLM Assistant",
     Account,
     {
-        "CreateConversation": Api(Account.create, running=("created_at",)),
+        "CreateConversation": Api(Account.create, running=("conversation_id",)),
         "ContinueConversation": Api(Account.go_on, needs=("text",)),
     },
 )

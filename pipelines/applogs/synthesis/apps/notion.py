@@ -29,6 +29,19 @@ STARTERS = (
     ("Trash notes", "Pages in the trash are kept for thirty days."),
 )
 """Pages that come with an account, and what they say."""
+CONTENTS = (
+    "Notes below.",
+    "Nothing here yet.",
+    "Started on another device.",
+    "Outline only.",
+    "See the attached table.",
+    "First lines, to be continued.",
+    "Copied from an older page.",
+    "Draft.",
+    "Text follows.",
+    "Moved here from the inbox.",
+)
+"""What pages say that were written elsewhere."""
 STATUSES = ("Not started", "Open", "Draft", "Logged", "Saved", "New", "Listed", "Noted", "Recorded", "Filed")
 _WORD = re.compile(r"[^\W_]{3,}")
 
@@ -67,7 +80,7 @@ class Account:
         if title := call.said("title", "entity"):
             named = next((page for page in self._pages.values() if page["title"] == title), None)
             if named is None:
-                words = call.said("reply", otherwise=title)
+                words = call.one("content", CONTENTS)
                 named = self._written(call, self._id(title), title, words, call.before("page", 5, 60))
             return [named, *(page for page in reversed(self._pages.values()) if page is not named)]
         if not self._pages:
@@ -113,12 +126,11 @@ class Account:
         return {"query": query}, {"results": results[:FOUND]}
 
     def create_entry(self, call: Call) -> Exchange:
-        """A row of a database (`title`, else `category`): what the event says, a property a slot."""
+        """A row of a database (`title`, else `category`), named by `entity`, with `text` and `fields`."""
         database = call.said("title", "category", otherwise="Log")
         properties: Json = {"Name": call.said("entity", "text", otherwise=database)}
-        for name, slot in _PROPERTIES.items():
-            if (said := call.slots.get(slot)) not in (None, ""):
-                properties[name] = said
+        if text := call.said("text"):
+            properties["Notes"] = text
         properties |= {"Status": call.one("status", STATUSES), **call.slots.get("fields", {})}
         entry = {
             "entry_id": call.new_id("entry"),
@@ -127,17 +139,6 @@ class Account:
             "created_at": call.stamp(),
         }
         return {"database_name": database, "properties": properties}, {"entry": entry}
-
-
-_PROPERTIES = {
-    "Notes": "text",
-    "With": "person",
-    "Place": "place",
-    "Minutes": "minutes",
-    "Rating": "rating",
-    "Quantity": "quantity",
-}
-"""Property of an entry → the slot it shows."""
 
 
 def _page(page_id: str, title: str, content: str, created: str, updated: str) -> Json:

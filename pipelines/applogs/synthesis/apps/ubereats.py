@@ -51,6 +51,21 @@ DISHES = (
 )
 """Dishes and what a menu says of them; their count is prime, so that every step through them meets all."""
 DELIVERY_FEES = (0, 99, 149, 199, 249, 299, 349, 399)
+NOTES = (
+    "Leave it at the door, please.",
+    "Please ring twice.",
+    "No cutlery needed.",
+    "Call on arrival.",
+    "Sauce on the side.",
+    "Second entrance from the left.",
+    "No hurry.",
+    "Paper bag if possible.",
+    "Hand it to me, please.",
+    "The bell is out of order, please knock.",
+)
+"""Notes to the kitchen where the event says nothing."""
+WAYS_OF_EATING = frozenset({"nutrition", "diet", "diet plan", "way of eating"})
+"""Categories of what is no restaurant: the kitchen is told of it."""
 STATUSES = ("confirmed", "preparing", "in the kitchen", "accepted")
 
 
@@ -79,21 +94,37 @@ def _dish(restaurant: str, name: str, words: str, cents: int = 0) -> Json:
 def _menu(call: Call, restaurant: Json) -> list[Json]:
     """What the event orders, if it says so, and what the kitchen always has.
 
-    It orders `title`; where it only has a price (`amount`), that is the price of a set.
+    It orders `fields.dish`; where it only has a price (`amount`), that is the price of a set.
     """
     name, cents = restaurant["name"], call.slots.get("amount", 0)
     draw, count = bits_of("menu", name), len(DISHES)
     first, step = draw % count, draw // 64 % (count - 1) + 1
     dishes = [_dish(name, *DISHES[(first + n * step) % count]) for n in range(ON_MENU)]
     # A price has its own set, so that no set changes its price.
-    if said := call.said("title") or (f"Set Menu {cents}" if cents else ""):
+    if said := _ordered(call):
         own = _dish(name, said, f"From the {restaurant['cuisine_type']} section.", cents)
         dishes = [own, *(dish for dish in dishes if dish["item_id"] != own["item_id"])]
     return dishes
 
 
+def _ordered(call: Call) -> str:
+    cents = call.slots.get("amount", 0)
+    return str(call.fact("dish", f"Set Menu {cents}" if cents else ""))
+
+
 def _named(call: Call) -> Json:
+    """The restaurant of an event: its `entity`, unless that is a way of eating."""
+    if call.said("category") in WAYS_OF_EATING or not call.said("entity"):
+        return _restaurant(call.one("restaurant", RESTAURANTS), "")
     return _restaurant(call.said("entity"), call.said("category"))
+
+
+def _note(call: Call) -> str:
+    """What the kitchen is told: the way of eating, what the event says of its category, or something by chance."""
+    category = call.said("category")
+    entity = call.said("entity") if category in WAYS_OF_EATING else ""
+    said = ", ".join(str(part) for part in (entity, call.fact(category, "")) if part)
+    return said or (call.one("note", NOTES) if call.place.chance("notes", 0.3) else "")
 
 
 class Account:
@@ -107,7 +138,7 @@ class Account:
         """`entity` and `others` among other restaurants, in drawn order."""
         cuisine = call.said("category")
         other_cuisine = call.fact("other_category", cuisine)
-        restaurants = [_named(call)] if call.said("entity") else []
+        restaurants = [_named(call)]
         restaurants += [_restaurant(name, other_cuisine) for name in call.slots.get("others", ())[:3]]
         taken = {one["name"] for one in restaurants}
         more = [name for name in call.several("more", RESTAURANTS, SHOWN) if name not in taken]
@@ -135,12 +166,11 @@ class Account:
     def order(self, call: Call) -> Exchange:
         """Orders what the event says (`quantity` of it), else one to three dishes of the menu, from the restaurant.
 
-        `text` is a note to the kitchen, `address` where it is brought.
+        `others` are restaurants that were looked at before.
         """
         restaurant, pieces = _named(call), call.slots.get("quantity", 1)
         menu = _menu(call, restaurant)
-        said = call.said("title", "amount")
-        dishes = menu[:1] if said else call.several("dishes", menu, call.place.whole("count", 1, 3))
+        dishes = menu[:1] if _ordered(call) else call.several("dishes", menu, call.place.whole("count", 1, 3))
         chosen = [(dish, 1 if n else pieces) for n, dish in enumerate(dishes)]
         subtotal = sum(round(dish["price"] * 100) * count for dish, count in chosen)
         delivery, service = _fee(restaurant["name"]), max(99, subtotal // 20)
@@ -148,11 +178,10 @@ class Account:
             {"item_id": dish["item_id"], "name": dish["name"], "quantity": count, "price": dish["price"]}
             for dish, count in chosen
         ]
-        words = {
-            name: said
-            for name, slot in (("note", "text"), ("delivery_address", "address"))
-            if (said := call.said(slot))
-        }
+        words = {"note": note} if (note := _note(call)) else {}
+        words["delivery_address"] = call.fact("delivery_address", "Saved address")
+        others = call.slots.get("others", ())[:2]
+        viewed = [*others, *call.several("viewed", RESTAURANTS, 3 - len(others))]
         order = {
             "order_id": call.new_id("order"),
             "restaurant": restaurant,
@@ -165,6 +194,7 @@ class Account:
             "status": call.one("status", STATUSES),
             "placed_at": call.stamp(),
             "eta_minutes": call.place.whole("eta", 4, 11) * 5,
+            "also_viewed": call.several("order of viewing", viewed, 3),
         }
         self._keep(order)
         ordered = [{"item_id": item["item_id"], "quantity": item["quantity"]} for item in items]
