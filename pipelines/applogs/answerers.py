@@ -21,6 +21,7 @@ import polars as pl
 from pipelines.applogs.json_text import JsonObject, dump
 from pipelines.applogs.routines import Routine, routines
 from pipelines.applogs.schedules import WEEKDAYS
+from pipelines.applogs.services import STOP_WORDS
 from pipelines.applogs.state_values import ROOT, fields, humanised
 from pipelines.applogs.tables import APPLOG_TABLES, table_of
 
@@ -212,6 +213,8 @@ def _by_value(choose: Callable[[list[tuple[int, str]]], str]) -> Rule:
             # What was acted on stands for the value itself, not for when or where.
             if not rows and (alone or path[-1] in (ROOT, "statement")):
                 rows = _speaking(known, words_of_key(key) if key else frozenset(words(" ".join(path))))
+            if not rows and alone and question["scenario"]:
+                rows = _speaking(known, frozenset(words(question["scenario"])) - STOP_WORDS)
             if not rows:
                 return None
             value = choose(rows)
