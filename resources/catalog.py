@@ -46,6 +46,14 @@ class Catalog:
         """Let a partition stand for published content."""
         self.store.write_json(_reference(table, axes), {"fingerprint": fingerprint})
 
+    def stands(self, table: str, axes: Mapping[str, str]) -> bool:
+        """Whether a partition stands for content, be it there or lost."""
+        try:
+            self.store.read_json(_reference(table, axes))
+        except NotPublished:
+            return False
+        return True
+
     def require(self, table: str, axes: Mapping[str, str]) -> Published:
         """What the partition stands for; raises `NotPublished` naming the partition and the remedy."""
         where = ", ".join(f"{axis} {key}" for axis, key in axes.items())

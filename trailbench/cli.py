@@ -2,7 +2,7 @@
 
 import typer
 
-from trailbench.commands import chain, checking, data, evaluation, judging, serving
+from trailbench.commands import chain, checking, data, evaluation, exporting, judging, serving
 
 app = typer.Typer(
     name="trailbench",
@@ -13,6 +13,7 @@ app = typer.Typer(
 )
 for command in (
     *data.COMMANDS,
+    *exporting.COMMANDS,
     *chain.COMMANDS,
     *evaluation.COMMANDS,
     *judging.COMMANDS,

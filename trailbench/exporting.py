@@ -1,4 +1,4 @@
-"""`trailbench export`: one table of a frozen release as CSV or Parquet."""
+"""`trailbench export`: the rows of a frozen release, one table as CSV or Parquet."""
 
 from pathlib import Path
 
@@ -31,10 +31,6 @@ EXPORTS: dict[str, tuple[str, ...]] = {
 """Table → columns that leave; no columns means all of them."""
 
 
-RELEASE_WIDE = frozenset({"markets", "tokens", "wallets", "cohort_funnel", "support_trades"})
-"""On-chain tables of a whole release; the others lie in shards."""
-
-
 class ExportError(ValueError):
     """An export that cannot be made; names the remedy."""
 
@@ -54,39 +50,31 @@ def exported(home: Home, release: str, table: str, gold: bool) -> pl.LazyFrame:
     """Rows of a table of a release, users of the cohort only. Raises `ExportError`."""
     key = release_key(home, release)
     spec = load_release(home.store.store, key)
-    if spec.track == "onchain":
-        return _exported_chain(home, spec, key, table, gold)
-    if table not in EXPORTS:
-        raise ExportError(f"no table {table!r} to export; tables are {', '.join(EXPORTS)}")
-    if TABLES[table].wall == "gold" and not gold:
+    # On the chain, `funnel` is that of the cohort, `rejects` those of the logs.
+    names = ONCHAIN_EXPORTS if spec.track == "onchain" else {name: name for name in EXPORTS}
+    if table not in names:
+        raise ExportError(f"no table {table!r} to export; tables are {', '.join(names)}")
+    if TABLES[names[table]].wall == "gold" and not gold:
         raise ExportError(f"{table} is gold: what only scoring may read; add --gold if you mean it")
-    catalog = home.gold if TABLES[table].wall == "gold" else home.store
-    if table == "rejects":
-        drops = home.store.document(f"specs/release/{key}.json")["drops"]
-        return pl.concat([catalog.scan(table, {"drop": drop}).with_columns(drop=pl.lit(drop)) for drop in drops])
-    if table in ("taxonomy", "domains", "funnel"):
-        return catalog.scan(table, {"release": key})
-    rows = catalog.scan(table, {"release": key}, home.shards)
+    return rows_of(home, spec, key, names[table])
+
+
+def rows_of(home: Home, spec: ReleaseSpec, key: str, table: str) -> pl.LazyFrame:
+    """Rows of a table behind a release, in its total order, in the columns that leave; of visits and batches those of
+    the cohort. Rows of a table of drops name their drop.
+    """
+    catalog, order = home.gold if TABLES[table].wall == "gold" else home.store, TABLES[table].sort_by
+    if catalog.stands(table, {"release": key}):
+        rows = catalog.scan(table, {"release": key})
+    elif catalog.stands(table, {"release": key, "shard": home.shards[0]}):
+        rows = catalog.scan(table, {"release": key}, home.shards)
+    else:
+        rows = pl.concat([catalog.scan(table, {"drop": drop}).with_columns(drop=pl.lit(drop)) for drop in spec.drops])
+        order = ["drop", *order]
     if table in ("visits", "batches"):
         kept = home.store.scan("cohort", {"release": key}, home.shards).filter(pl.col("reason") == "")
         rows = rows.join(kept.select("user_id"), on="user_id", how="semi")
-    return rows.sort(TABLES[table].sort_by).select(EXPORTS[table] or pl.all())
-
-
-def _exported_chain(home: Home, spec: ReleaseSpec, key: str, name: str, gold: bool) -> pl.LazyFrame:
-    """Rows of an on-chain table, whole: `funnel` is that of the cohort, `rejects` those of the drops."""
-    if name not in ONCHAIN_EXPORTS:
-        raise ExportError(f"no table {name!r} to export; tables are {', '.join(ONCHAIN_EXPORTS)}")
-    table = ONCHAIN_EXPORTS[name]
-    if TABLES[table].wall == "gold" and not gold:
-        raise ExportError(f"{name} is gold: what only scoring may read; add --gold if you mean it")
-    catalog = home.gold if TABLES[table].wall == "gold" else home.store
-    if table == "onchain_rejects":
-        scans = [catalog.scan(table, {"drop": drop}).with_columns(drop=pl.lit(drop)) for drop in spec.drops]
-        return pl.concat(scans)
-    if table in RELEASE_WIDE:
-        return catalog.scan(table, {"release": key})
-    return catalog.scan(table, {"release": key}, home.shards).sort(TABLES[table].sort_by)
+    return rows.sort(order, maintain_order=True).select(EXPORTS.get(table) or pl.all())
 
 
 def write(rows: pl.LazyFrame, to: Path) -> int:
@@ -112,6 +100,12 @@ def write(rows: pl.LazyFrame, to: Path) -> int:
     finally:
         part.unlink(missing_ok=True)
     return int(count)
+
+
+def viewable(frame: pl.DataFrame) -> pl.DataFrame:
+    """Rows as a viewer shows them: ids and hashes as text, as in CSV; words of a vocabulary as plain text."""
+    columns = [_text(column) if column.dtype == pl.Binary else _items(column) for column in frame]
+    return pl.DataFrame(columns).with_columns(pl.col(pl.Enum).cast(pl.String))
 
 
 def _text(column: pl.Series) -> pl.Series:

@@ -1,4 +1,4 @@
-"""From raw logs to a frozen release: sources, validate, build, export."""
+"""From raw logs to a frozen release: sources, validate, build."""
 
 import shlex
 from pathlib import Path
@@ -193,25 +193,4 @@ def _print_release(home: Any, key: str, unreadable: dict[str, str], as_json: boo
         out.print(plain(f"Next: trailbench evaluate --home {shlex.quote(str(home.folder))}"), soft_wrap=True)
 
 
-def export(
-    release: Annotated[str, typer.Argument(help="Release name.")],
-    table: Annotated[str, typer.Option(help="Table, for example visits, batches, transitions, pools, positives.")],
-    to: Annotated[Path, typer.Option(help="File to write, .csv or .parquet.")],
-    home: HomeOption = None,
-    gold: Annotated[bool, typer.Option("--gold", help="Allow tables that only scoring may read.")] = False,
-    as_json: JsonOption = False,
-) -> None:
-    """Write one table of a release to a file."""
-    use_home(home)
-    with errors():
-        from resources.home import open_home
-        from trailbench.exporting import exported, write
-
-        rows = write(exported(open_home(make=False), release, table, gold), to)
-        if as_json:
-            print_json({"release": release, "table": table, "rows": rows, "file": str(to)})
-        else:
-            out.print(plain(f"{rows:,} rows of {table} written to {to}"))
-
-
-COMMANDS = (sources, validate, build, export)
+COMMANDS = (sources, validate, build)

@@ -105,7 +105,7 @@ class LlmReader:
         """
         asked = self.prompts_for(readouts, pools, names)
         sent = asked.filter("fits").rows(named=True)
-        replies = iter(self._ask([self._request(row) for row in sent]))
+        replies = iter(self._ask([pool_request(row, self._settings) for row in sent]))
         rows = [
             _reading(row, next(replies)) if row["fits"] else _unit(row) | _no_answer("failed", "prompt_over_context")
             for row in asked.iter_rows(named=True)
@@ -125,31 +125,40 @@ class LlmReader:
         Columns: the unit; `n_choose`; `positions` in the order of their labels; `system` and `user`, the two messages;
         `tokens` of both; `reply_tokens`, the room for the reply; `fits`, whether all is within the context. Sorted.
         """
-        slots: list[Any] = readouts.sort(STATE).select("description", "tree").rows()
-        grouped = (
-            candidates(pools, readouts, names)
-            .group_by(UNIT, maintain_order=True)
-            .agg(pl.col("n_choose", "state").first(), pl.col("position").alias("positions"), pl.col("text"))
-        )
-        users = [_question(slots[row["state"]], row["text"], row["n_choose"]) for row in grouped.iter_rows(named=True)]
-        fixed = self._tokens.count(INSTRUCTIONS.text) + MESSAGE_TOKENS
-        counted = pl.Series("tokens", [fixed + self._tokens.count(text) for text in users], dtype=pl.Int64)
-        room = pl.col("n_choose").cast(pl.Int64) * LABEL_TOKENS + self._settings.reply_tokens
-        return (
-            grouped.drop("state", "text")
-            .with_columns(pl.lit(INSTRUCTIONS.text).alias("system"), pl.Series("user", users, dtype=pl.String), counted)
-            .with_columns(room.alias("reply_tokens"))
-            .with_columns((pl.col("tokens") + pl.col("reply_tokens") <= self._settings.context_tokens).alias("fits"))
-        )
+        return pool_prompts(readouts, pools, names, self._tokens, self._settings)
 
-    def _request(self, row: dict[str, Any]) -> Request:
-        return Request(
-            (Message("system", row["system"]), Message("user", row["user"])),
-            schema=_schema(len(row["positions"]), row["n_choose"] if self._settings.count_in_schema else None),
-            schema_name="choice",
-            max_tokens=row["reply_tokens"],
-            unit="/".join(str(row[name]) for name in UNIT),
-        )
+
+def pool_prompts(
+    readouts: pl.DataFrame, pools: pl.DataFrame, names: pl.DataFrame, tokens: Tokens, settings: LlmReaderSettings
+) -> pl.DataFrame:
+    """`LlmReader.prompts_for`, without a model: what would be sent for every pool that has a readout."""
+    slots: list[Any] = readouts.sort(STATE).select("description", "tree").rows()
+    grouped = (
+        candidates(pools, readouts, names)
+        .group_by(UNIT, maintain_order=True)
+        .agg(pl.col("n_choose", "state").first(), pl.col("position").alias("positions"), pl.col("text"))
+    )
+    users = [_question(slots[row["state"]], row["text"], row["n_choose"]) for row in grouped.iter_rows(named=True)]
+    fixed = tokens.count(INSTRUCTIONS.text) + MESSAGE_TOKENS
+    counted = pl.Series("tokens", [fixed + tokens.count(text) for text in users], dtype=pl.Int64)
+    room = pl.col("n_choose").cast(pl.Int64) * LABEL_TOKENS + settings.reply_tokens
+    return (
+        grouped.drop("state", "text")
+        .with_columns(pl.lit(INSTRUCTIONS.text).alias("system"), pl.Series("user", users, dtype=pl.String), counted)
+        .with_columns(room.alias("reply_tokens"))
+        .with_columns((pl.col("tokens") + pl.col("reply_tokens") <= settings.context_tokens).alias("fits"))
+    )
+
+
+def pool_request(row: dict[str, Any], settings: LlmReaderSettings) -> Request:
+    """The call that asks one row of `pool_prompts`; its unit is user, transition and pool, parted by `/`."""
+    return Request(
+        (Message("system", row["system"]), Message("user", row["user"])),
+        schema=_schema(len(row["positions"]), row["n_choose"] if settings.count_in_schema else None),
+        schema_name="choice",
+        max_tokens=row["reply_tokens"],
+        unit="/".join(str(row[name]) for name in UNIT),
+    )
 
 
 @cache

@@ -1,0 +1,1 @@
+"""What leaves the project: data cards, and samples of questions."""

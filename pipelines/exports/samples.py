@@ -1,0 +1,80 @@
+"""Questions of a release as samples for an evaluation harness: what is asked, and apart from it what is right (ours).
+
+A sample and its answer share an id and nothing else; the messages are those of the project's own readers.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import polars as pl
+
+from pipelines.evaluation.readers import UNIT
+from pipelines.evaluation.readers.llm import LlmReaderSettings, label_names, pool_prompts, pool_request
+from pipelines.memory.contract import Tokens
+from pipelines.models import Request
+from pipelines.onchain.beliefs import FLAT
+from pipelines.onchain.prompting import Key
+from pipelines.onchain.prompts import FLAT_NAME, BeliefInput, TradeInput
+from pipelines.onchain.wording import request
+
+Row = dict[str, Any]
+
+
+def json_line(row: Mapping[str, Any]) -> str:
+    """A row as one line of ASCII: no character in a cell can end it, for any reader of lines."""
+    return json.dumps(row, ensure_ascii=True, allow_nan=False) + "\n"
+
+
+def sample(asked: Request, about: Mapping[str, Any]) -> Row:
+    """A call as a sample: id, messages, and metadata with `about` and the form of the reply."""
+    form = {"name": asked.schema_name, "schema": asked.schema, "max_tokens": asked.max_tokens}
+    messages = [{"role": one.speaker, "content": one.text} for one in asked.messages]
+    return {"id": asked.unit, "input": messages, "metadata": {**about, "reply": form}}
+
+
+def pool_samples(
+    readouts: pl.DataFrame, pools: pl.DataFrame, names: pl.DataFrame, tokens: Tokens, settings: LlmReaderSettings
+) -> Iterator[Row]:
+    """One sample for every pool that has a readout, in the order of users, transitions and pools."""
+    for row in pool_prompts(readouts, pools, names, tokens, settings).iter_rows(named=True):
+        about = {name: row[name] for name in UNIT} | {"labels": label_names(len(row["positions"]))}
+        yield sample(pool_request(row, settings), about)
+
+
+def pool_targets(pool_gold: pl.DataFrame) -> Iterator[Row]:
+    """The labels of the positives of every pool, in the order of `pool_samples`."""
+    grouped = (
+        pool_gold.sort(*UNIT, "position")
+        .group_by(UNIT, maintain_order=True)
+        .agg(pl.len().alias("n"), (pl.col("role").cast(pl.String) == "positive").arg_true().alias("places"))
+    )
+    for row in grouped.iter_rows(named=True):
+        labels = label_names(row["n"])
+        yield {"id": "/".join(str(row[name]) for name in UNIT), "target": [labels[place] for place in row["places"]]}
+
+
+def prediction_samples(asked: Iterable[tuple[Key, BeliefInput | TradeInput]]) -> Iterator[Row]:
+    """One sample for every target that `prompting.prompts` makes an input of."""
+    for (wallet, event), shown in asked:
+        layer = "belief" if isinstance(shown, BeliefInput) else "trade"
+        about = {"layer": layer, "wallet": f"0x{wallet.hex()}", "event": event, "outcomes": shown.context.outcomes}
+        yield sample(request(shown, target_id(layer, wallet, event)), about)
+
+
+def prediction_targets(targets: pl.DataFrame, layer: str, outcomes: Mapping[bytes, list[str]]) -> Iterator[Row]:
+    """The label of every row of `belief_instances` or `trade_instances`, in its order; `outcomes` by condition."""
+    for row in targets.iter_rows(named=True):
+        if layer == "belief":
+            names, side = outcomes.get(row["condition_id"], []), row["side"]
+            said = FLAT_NAME if side == FLAT else names[side] if side < len(names) else f"outcome {side}"
+            right = {"side": side, "confidence": row["confidence"]}
+        else:
+            said, right = row["direction"], {"direction": row["direction"], "amount": row["amount"]}
+        event = row["cut_event" if layer == "belief" else "event"]
+        yield {"id": target_id(layer, row["wallet"], event), "target": said, **right}
+
+
+def target_id(layer: str, wallet: bytes, event: int) -> str:
+    """Id of a target, as the accounting of model calls names it."""
+    return f"{layer}:{wallet.hex()}:{event}"

@@ -1,0 +1,92 @@
+"""A folder that leaves the project: it appears whole, says what it holds, and takes nobody else's place."""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from resources.documents import sync
+from resources.store import StoreError
+
+LISTING = "trailbench.json"
+"""File of an exported folder that says what it is, with the sha256 of every other file."""
+_BLOCK = 1 << 20
+
+
+class FolderRefused(StoreError):
+    """A folder that an export will not replace; names what stands in the way."""
+
+
+@contextmanager
+def export_folder(to: Path, says: Mapping[str, Any]) -> Iterator[Path]:
+    """Hand out an empty folder to write in; it becomes `to` when the block ends without an error.
+
+    `says` goes into `LISTING`, beside the files. An earlier export is replaced whole; what is cut off leaves it as it
+    was. Raises `FolderRefused` when `to` is a file, or holds a file that no export wrote or that was changed since.
+    """
+    to = to.absolute()
+    refuse_foreign(to)
+    part, old = to.with_name(f".{to.name}.partial"), to.with_name(f".{to.name}.replaced")
+    _restore(to, old)
+    _remove(part)
+    part.mkdir(parents=True)
+    try:
+        yield part
+        found = {path.relative_to(part).as_posix(): path for path in sorted(part.rglob("*")) if path.is_file()}
+        listing = {**says, "files": {name: _sha256(path) for name, path in found.items()}}
+        (part / LISTING).write_text(json.dumps(listing, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        for path in (*part.rglob("*"), part):
+            sync(path)
+        # Again: writing may have taken long.
+        refuse_foreign(to)
+        if to.exists():
+            to.rename(old)
+        part.rename(to)
+        sync(to.parent)
+    finally:
+        _remove(part)
+        _restore(to, old)
+
+
+def refuse_foreign(to: Path) -> None:
+    """Raise `FolderRefused` unless `to` is absent, an empty folder, or an export as it was written."""
+    if to.is_symlink() or (to.exists() and not to.is_dir()):
+        raise FolderRefused(f"{to} is no folder; name another one")
+    if not to.is_dir() or not any(to.iterdir()):
+        return
+    try:
+        listed = json.loads((to / LISTING).read_text(encoding="utf-8"))["files"]
+        known = {str(name): str(sha256) for name, sha256 in listed.items()}
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        raise FolderRefused(f"{to} is not empty and no export of trailbench; name another folder") from None
+    for path in sorted(to.rglob("*")):
+        name = path.relative_to(to).as_posix()
+        if path.is_symlink() or (path.is_file() and name != LISTING and name not in known):
+            raise FolderRefused(
+                f"{path} was not written by the export that lies there; move it, or name another folder"
+            )
+        if path.is_file() and name != LISTING and _sha256(path) != known[name]:
+            raise FolderRefused(f"{path} was changed since it was exported; move it, or name another folder")
+
+
+def _restore(to: Path, old: Path) -> None:
+    """Clear up what was replaced; a run that was cut off between two renames gets its folder back."""
+    if old.is_dir() and not to.exists():
+        old.rename(to)
+    _remove(old)
+
+
+def _remove(folder: Path) -> None:
+    if folder.is_dir():
+        shutil.rmtree(folder)
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
