@@ -69,7 +69,7 @@ def drawn_event(app: str, api: str, at: int, place: Place) -> Event:
     needed = {place.one("need", need.split("|")) for need in needs}
     said = {name: place.one(name, CHOICES[name]) for name in CHOICES if name in needed or place.chance((name,), 0.5)}
     if "fields" in needs:
-        said["fields"] = CHOICES["fields"][0]
+        said["fields"] = place.one("fields", CHOICES["fields"][:-1])
     return event(app, api, said, at, place.path)
 
 

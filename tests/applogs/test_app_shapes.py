@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from app_events import CALLS, HOME, PERSONA, drawn_event, log_of, many_events
+from applog_worlds import DATA
 
 from pipelines.applogs.synthesis.apps import RUNNING
 from pipelines.applogs.synthesis.apps.phone import Phone
@@ -118,3 +119,13 @@ def test_logs_are_of_the_published_size() -> None:
     sizes = [len(json.dumps(log_of(phone, one))) for one in many_events(3000)]
     assert max(sizes) <= 6000
     assert 300 < sum(sizes) / len(sizes) < 1500
+
+
+def test_real_logs_fit_the_golden_shapes() -> None:
+    file = DATA / "user001_app_log_excerpt.json"
+    if not file.exists():
+        pytest.skip("no published log at ../shared/data/applogs")
+    for log in json.loads(file.read_text())["app_logs"]:
+        golden = GOLDEN[log["app_name"].lower().replace(" ", "_")][log["api_name"]]
+        assert differences(log["request"], golden["request"], "request") == []
+        assert differences(log["response"], golden["response"], "response") == []

@@ -56,15 +56,15 @@ class Amazon:
         query, others = call.slots["text"], call.slots.get("others", [])
         category = call.slots.get("category") or " ".join(query.split()[-3:])
         named = [_product(call, name, category) for name in (call.slots.get("entity"), *others[:4]) if name]
-        makers = call.several("makers", MAKERS, max(1, 5 - len(named)))
+        makers = call.several("makers", MAKERS, max(2, 8 - len(named)))
         made_up = [_product(call, f"{maker} {category.title()}", category) for maker in makers]
-        shown = call.several("order", named + made_up, 7)
+        shown = call.several("order", named + made_up, 8)
         return {"query": query}, {"products": shown, "search_timestamp": call.stamp()}
 
     def show_product(self, call: Call) -> Exchange:
         """A product's page, with reviews of others."""
         product = _product(call, call.slots["entity"])
-        known, texts = product["product_id"], call.several("reviews", REVIEWS, call.place.whole("count", 2, 4))
+        known, texts = product["product_id"], call.several("reviews", REVIEWS, call.place.whole("count", 3, 5))
         reviews = [
             {
                 "rating": 3 + bits_of("stars", text) % 3,

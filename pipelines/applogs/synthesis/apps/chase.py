@@ -71,7 +71,7 @@ class Chase:
         if call.place.chance("dates", 0.7):
             asked |= {"start_date": since.isoformat(), "end_date": today.isoformat()}
         shown = [one for one in self._newest() if "start_date" not in asked or one["transaction_date"] >= str(since)]
-        return asked, {"transactions": shown[:8], "account_balance": dollars(self._balance[self._checking])}
+        return asked, {"transactions": shown[:12], "account_balance": dollars(self._balance[self._checking])}
 
     def search_transactions(self, call: Call) -> Exchange:
         """Postings whose merchant or category shares a word with the query; a payment to `entity` is among them."""
@@ -79,7 +79,7 @@ class Chase:
         self._paid(call)
         words = set(slug(f"{call.slots['text']} {call.slots.get('entity', '')}").split("_"))
         shown = [one for one in self._newest() if words & {*slug(one["merchant"]).split("_"), one["category"]}]
-        return {"query": call.slots["text"]}, {"transactions": shown[:8]}
+        return {"query": call.slots["text"]}, {"transactions": shown[:12]}
 
     def transfer_money(self, call: Call) -> Exchange:
         """From checking to `person` or `entity`, else to savings; the balance of others' accounts is not shown."""

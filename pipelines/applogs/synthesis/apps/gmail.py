@@ -5,7 +5,7 @@ from pipelines.applogs.synthesis.apps.entities import address, bits_of, identifi
 from pipelines.applogs.synthesis.tree import Place
 from pipelines.applogs.synthesis.world import Persona
 
-SHOWN = 6
+SHOWN = 8
 """Mails that the inbox shows at once."""
 ARRIVING = (
     ("parcel desk", "Your parcel has been handed to the carrier", "It should arrive within three working days."),

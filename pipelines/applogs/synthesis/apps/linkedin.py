@@ -6,22 +6,9 @@ from pipelines.applogs.synthesis.tree import Place
 from pipelines.applogs.synthesis.world import Persona
 
 PAGES = (
-    *(
-        "Trade & Craft Weekly",
-        "The Open Desk",
-        "Working Life Review",
-        "Guild of Planners",
-        "Ledger & Loom",
-        "Shift Notes",
-    ),
-    *(
-        "Regional Chamber",
-        "Careers Bulletin",
-        "The Long Meeting",
-        "Practice Matters",
-        "Field Methods",
-        "Plain Briefing",
-    ),
+    *("Trade & Craft Weekly", "The Open Desk", "Working Life Review", "Guild of Planners", "Ledger & Loom"),
+    *("Shift Notes", "Regional Chamber", "Careers Bulletin", "The Long Meeting", "Practice Matters"),
+    *("Field Methods", "Plain Briefing"),
 )
 """Pages that post in anybody's feed."""
 POSTS = (
@@ -51,11 +38,13 @@ TITLES = (
     *("Programme Associate", "Quality Specialist", "Planning Analyst", "Site Supervisor", "Training Lead"),
 )
 COMPANIES = (
-    *("Alder & Finch", "Bramble Works", "Cinder Lane Group", "Dovetail Services", "Elmstead Partners", "Foxglove Ltd"),
-    *("Greenacre Trust", "Hollow Oak", "Ivy Bridge Co-op", "Jackdaw Systems", "Kestrel House", "Larch & Sons"),
-    *("Millrace", "Nine Arches", "Otter Bank"),
+    *("Alder & Finch", "Bramble Works", "Cinder Lane Group", "Dovetail Services", "Elmstead Partners"),
+    *("Foxglove Ltd", "Greenacre Trust", "Hollow Oak", "Ivy Bridge Co-op", "Jackdaw Systems", "Kestrel House"),
+    *("Larch & Sons", "Millrace", "Nine Arches", "Otter Bank"),
 )
 """Employers that stand only beside what was searched for."""
+WHERE = ("Remote", "On site", "Hybrid", "On site, part time", "Remote, with travel")
+"""Where a job is, when nobody asked for a place."""
 
 
 class LinkedIn:
@@ -63,7 +52,6 @@ class LinkedIn:
 
     def __init__(self, persona: Persona, place: Place) -> None:
         self._me = persona.user_id
-        self._city = persona.city
         self._experiences = place.whole("experiences", 1, 4)
         self._skills: list[str] = []
 
@@ -101,8 +89,8 @@ class LinkedIn:
         posts = []
         if text := call.slots.get("text"):
             posts.append(_others_post(call, _author(call), text, 0))
-        pages = call.several("pages", PAGES, 4)
-        words = call.several("posts", POSTS, call.place.whole("count", 3, 4))
+        pages = call.several("pages", PAGES, 6)
+        words = call.several("posts", POSTS, call.place.whole("count", 5, 6))
         posts += [_others_post(call, *one, n) for n, one in enumerate(zip(pages, words, strict=False), start=1)]
         return {}, {"posts": posts}
 
@@ -124,21 +112,21 @@ class LinkedIn:
         }
 
     def search_jobs(self, call: Call) -> Exchange:
-        """The job (`entity`, at `fields.company`) and what stands beside it, in drawn order, among jobs of no interest."""
+        """The job (`entity`, at `fields.company`) and what stands beside it, in drawn order, among other jobs."""
         asked = {"query": call.slots["text"]}
         if where := call.said("place", "address"):
             asked["location"] = where
         entity, others = call.slots.get("entity"), call.slots.get("others", [])[:4]
         named = [name for name in (entity, *others) if name]
-        made_up = [title for title in call.several("titles", TITLES, max(1, 5 - len(named))) if title not in named]
+        made_up = [title for title in call.several("titles", TITLES, max(2, 8 - len(named))) if title not in named]
         jobs = [
             {
                 "job_id": identifier("job", title),
                 "title": title,
                 "company": _company(call, title) if title == entity else COMPANIES[_number(title)],
-                "location": where or self._city,
+                "location": where or WHERE[whole_of("where", title, 0, len(WHERE) - 1)],
             }
-            for title in call.several("order", named + made_up, 7)
+            for title in call.several("order", named + made_up, 8)
         ]
         return asked, {"jobs": jobs}
 

@@ -8,7 +8,8 @@ from pipelines.applogs.synthesis.events import Event
 from pipelines.applogs.synthesis.tree import Place
 from pipelines.applogs.synthesis.world import Persona
 
-_NOTHING = (None, "", {}, [])
+_NOTHING: tuple[object, ...] = (None, "", {}, [])
+"""With these a slot says nothing."""
 
 
 class CannotRender(ValueError):
@@ -37,7 +38,7 @@ class Phone:
         for need in api.needs:
             if all(event.slots.get(name) in _NOTHING for name in need.split("|")):
                 raise CannotRender(
-                    f"{event.place}: {event.app}.{event.api} needs the slot {need}; let the event say it"
+                    f"{event.place}: {event.app}.{event.api} needs the slot {need}; fill it in the event"
                 )
         if (account := self._accounts.get(event.app)) is None:
             account = self._accounts[event.app] = app.opens(self._persona, self._place.at(event.app))

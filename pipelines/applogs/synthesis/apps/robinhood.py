@@ -4,6 +4,7 @@ Nothing is sold that is not held: a sell is filled with at most what is held. Wh
 in from elsewhere: a holding that an event names is there with at least one piece. Cash that is lacking is paid in.
 """
 
+import re
 from datetime import date, timedelta
 
 from pipelines.applogs.synthesis.apps.app import KEPT, Api, App, Call, Exchange, Json
@@ -15,17 +16,10 @@ KINDS = ("stock", "etf", "crypto")
 INDEXES = ("BRDX", "SMCX", "INTX", "BNDQ", "GLDQ", "REIX", "TECQ", "UTLX", "ENRX", "HLTQ", "DIVX", "EMGX")
 """Whole markets, which stand in anybody's watchlist."""
 COMPANIES = (
-    *("Alder Freight", "Basalt Power", "Cobalt Rail", "Delta Looms", "Ember Glass", "Fathom Cable", "Granite Water"),
-    *("Harbour Foods", "Ironwood Paper", "Jetty Marine", "Keel Logistics", "Lumen Tiles", "Meridian Feed"),
-    *(
-        "Northgate Steel",
-        "Orchard Pharma",
-        "Pillar Insurance",
-        "Quarry Cement",
-        "Ridge Semis",
-        "Summit Air",
-        "Tarn Labs",
-    ),
+    *("Alder Freight", "Basalt Power", "Cobalt Rail", "Delta Looms", "Ember Glass", "Fathom Cable"),
+    *("Granite Water", "Harbour Foods", "Ironwood Paper", "Jetty Marine", "Keel Logistics", "Lumen Tiles"),
+    *("Meridian Feed", "Northgate Steel", "Orchard Pharma", "Pillar Insurance", "Quarry Cement", "Ridge Semis"),
+    *("Summit Air", "Tarn Labs"),
 )
 """Companies that stand only beside what was searched for."""
 
@@ -62,7 +56,7 @@ class Robinhood:
     def search_stocks(self, call: Call) -> Exchange:
         """The company and what stands beside it, in drawn order, among companies that nobody meant."""
         named = [name for name in (call.slots.get("entity"), *call.slots.get("others", [])[:4]) if name]
-        made_up = call.several("companies", COMPANIES, max(1, 4 - len(named)))
+        made_up = call.several("companies", COMPANIES, max(2, 7 - len(named)))
         day = call.moment.date()
         results = [
             {
@@ -71,7 +65,7 @@ class Robinhood:
                 "asset_type": _kind(call) if name == call.slots.get("entity") else "stock",
                 "current_price": dollars(price_of(symbol, day)),
             }
-            for name in call.several("order", named + made_up, 6)
+            for name in call.several("order", named + made_up, 7)
         ]
         return {"query": call.slots["text"]}, {"results": results}
 
@@ -133,9 +127,7 @@ def symbol_of(name: str) -> str:
     """A company's symbol: its name, where that is one already, else four letters of its words."""
     if name.isupper() and name.isalpha() and len(name) <= 5:
         return name
-    words = [
-        "".join(letter for letter in word if letter.isascii() and letter.isalpha()) for word in name.upper().split()
-    ]
+    words = re.findall("[A-Z]+", name.upper())
     firsts = "".join(word[:1] for word in words)[:2]
     rest = "".join(letter for word in words for letter in word[1:] if letter not in "AEIOU")
     return (firsts + rest + "XQ")[:4]

@@ -36,8 +36,8 @@ class Spotify:
         """The song and what stands beside it, in drawn order, among songs that nobody meant."""
         others = call.slots.get("others", [])[:4]
         named = [_song(call, name) for name in (call.slots.get("entity"), *others) if name]
-        made_up = [_song(call, name) for name in call.several("songs", SONGS, max(1, 5 - len(named)))]
-        shown = call.several("order", named + made_up, 7)
+        made_up = [_song(call, name) for name in call.several("songs", SONGS, max(2, 8 - len(named)))]
+        shown = call.several("order", named + made_up, 8)
         return {"query": call.slots["text"]}, {"songs": shown, "search_timestamp": call.stamp()}
 
     def play_song(self, call: Call) -> Exchange:

@@ -5,7 +5,7 @@ from pipelines.applogs.synthesis.apps.entities import contact_id
 from pipelines.applogs.synthesis.tree import Place
 from pipelines.applogs.synthesis.world import Persona
 
-SHOWN = 6
+SHOWN = 8
 """Messages that an opened thread shows."""
 MEDIA = {"image": "IMG_{:04}.jpg", "video": "VID_{:04}.mp4", "audio": "AUD_{:04}.opus", "document": "DOC_{:04}.pdf"}
 SMALL_TALK = (
