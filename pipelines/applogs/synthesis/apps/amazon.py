@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from pipelines.applogs.synthesis.apps.app import KEPT, Api, App, Call, Exchange, Json
-from pipelines.applogs.synthesis.apps.entities import bits_of, dollars, identifier, rating_of, whole_of
+from pipelines.applogs.synthesis.apps.entities import dollars, identifier, rating_of, whole_of
 from pipelines.applogs.synthesis.tree import Place
 from pipelines.applogs.synthesis.world import Persona
 
@@ -14,27 +14,28 @@ MAKERS = (
 )
 """Makers that stand only beside what was searched for."""
 REVIEWS = (
-    "Does what it says. No complaints after a month.",
-    "Arrived a day early and well packed.",
-    "Smaller than it looks in the pictures, otherwise fine.",
-    "Good value for the price.",
-    "Instructions could be clearer, but it works.",
-    "Bought a second one as a gift.",
-    "Not as sturdy as the one I had before.",
-    "Exactly what I was looking for.",
-    "The colour is a bit different from the photo.",
-    "Solid quality, would order again.",
-    "Took a while to arrive. The thing itself is all right.",
-    "Broke after three weeks; the replacement came quickly.",
-    "Feels better made than I expected.",
-    "Average. You get what you pay for.",
-    "Easy to set up and easy to clean.",
-    "Customer service was helpful when a part was missing.",
-    "I compared several and this was the sensible choice.",
-    "Fits as described.",
-    "Heavier than expected, but that makes it stable.",
-    "It is fine. Nothing special.",
+    (5, "Does what it says. No complaints after a month."),
+    (5, "Arrived a day early and well packed."),
+    (4, "Smaller than it looks in the pictures, otherwise fine."),
+    (4, "Good value for the price."),
+    (3, "Instructions could be clearer, but it works."),
+    (5, "Bought a second one as a gift."),
+    (3, "Not as sturdy as the one I had before."),
+    (5, "Exactly what I was looking for."),
+    (4, "The colour is a bit different from the photo."),
+    (5, "Solid quality, would order again."),
+    (4, "Took a while to arrive. The thing itself is all right."),
+    (2, "Broke after three weeks; the replacement came quickly."),
+    (5, "Feels better made than I expected."),
+    (3, "Average. You get what you pay for."),
+    (5, "Easy to set up and easy to clean."),
+    (4, "Customer service was helpful when a part was missing."),
+    (4, "I compared several and this was the sensible choice."),
+    (5, "Fits as described."),
+    (4, "Heavier than expected, but that makes it stable."),
+    (3, "It is fine. Nothing special."),
 )
+"""What others say of anything, with their stars."""
 ORDINARY = (
     *("AA Batteries, 24 Pack", "Dish Cloths, 10 Pack", "LED Bulbs, 4 Pack", "Packing Tape, 3 Rolls"),
     *("Storage Boxes, 2 Pack", "Extension Lead, 3 m", "Kitchen Timer", "Microfibre Duster", "Sticky Notes, 12 Pads"),
@@ -64,14 +65,10 @@ class Amazon:
     def show_product(self, call: Call) -> Exchange:
         """A product's page, with reviews of others."""
         product = _product(call, call.slots["entity"])
-        known, texts = product["product_id"], call.several("reviews", REVIEWS, call.place.whole("count", 3, 5))
+        known, said = product["product_id"], call.several("reviews", REVIEWS, call.place.whole("count", 3, 5))
         reviews = [
-            {
-                "rating": 3 + bits_of("stars", text) % 3,
-                "text": text,
-                "author": f"buyer_{bits_of(known, text) % 9000 + 1000}",
-            }
-            for text in texts
+            {"rating": stars, "text": text, "author": f"buyer_{whole_of(known, text, 1000, 9999)}"}
+            for stars, text in said
         ]
         return {"product_id": known}, {
             "product": product,

@@ -63,6 +63,11 @@ class Call:
         """Words of the first of these slots that the event fills."""
         return next((str(said) for name in names if (said := self.slots.get(name))), otherwise)
 
+    def rivals(self, count: int) -> list[str]:
+        """The first of the slot `others`, none twice and none the event's own thing."""
+        own = (self.slots.get("entity"), self.slots.get("place"))
+        return [name for name in dict.fromkeys(self.slots.get("others", ())) if name not in own][:count]
+
     def fact(self, name: str, otherwise: Any) -> Any:
         """What `slots.fields` says under a name, else the given."""
         return self.slots.get("fields", {}).get(name, otherwise)

@@ -27,6 +27,8 @@ EVERYDAY = (
     ("Barber & Salon", "other", 1800, 6500),
 )
 """Payments of any day: merchant, category, from, to (cents). They stand for no state of anybody."""
+NO_WORDS = frozenset(["a", "an", "and", "at", "by", "for", "from", "in", "my", "of", "on", "or", "the", "to", "with"])
+"""Words of a query that find nothing."""
 BACK = 21
 """Days that are in the books when a log begins."""
 
@@ -77,7 +79,7 @@ class Chase:
         """Postings whose merchant or category shares a word with the query; a payment to `entity` is among them."""
         self._book(call.moment.date())
         self._paid(call)
-        words = set(slug(f"{call.slots['text']} {call.slots.get('entity', '')}").split("_"))
+        words = {*slug(call.slots["text"]).split("_")} - NO_WORDS | {*slug(call.slots.get("entity", "")).split("_")}
         shown = [one for one in self._newest() if words & {*slug(one["merchant"]).split("_"), one["category"]}]
         return {"query": call.slots["text"]}, {"transactions": shown[:12]}
 
@@ -87,7 +89,9 @@ class Chase:
         cents = call.slots.get("amount") or call.place.whole("amount", 20, 400) * 100
         other = call.slots.get("person") or call.slots.get("entity")
         target = f"External-{slug(other)}" if other else self._savings
-        posting = self._pay(call, f"Transfer to {target.partition('-')[2] if other else 'Savings'}", cents, "other")
+        posting = self._pay(
+            call, f"Transfer to {slug(other).replace('_', ' ') if other else 'Savings'}", cents, "other"
+        )
         new = {"from_account_new_balance": dollars(self._balance[self._checking])}
         if not other:
             self._balance[target] += cents

@@ -67,13 +67,14 @@ class Gmail:
         """Mails from the newest; one that the event tells of (`title`, `text` or `person`) has just arrived."""
         if not self._inbox:
             for n, (sender, title, body) in enumerate(self._place.some("inbox", ARRIVING, 3)):
-                self._arrive(_mail(identifier("email", f"{self._place.path}/{n}"), sender, title, body), n, call)
+                self._arrive(_mail(identifier("email", f"{self._place.path}/{n}"), sender, title, body), call, 50)
         for n, (sender, title, body) in enumerate(call.several("arriving", ARRIVING, call.place.whole("count", 0, 2))):
-            self._arrive(_mail(f"{call.new_id('email')}{n}", sender, title, body), n, call)
+            self._arrive(_mail(identifier("email", f"{call.place.path}/{n}"), sender, title, body), call, 10)
         if call.said("title", "text", "person"):
-            self._arrive(_told(call)[0], "told", call)
+            self._arrive(_told(call)[0], call, 1)
         asked = call.place.chance("unread", 0.5)
-        emails = [one for one in reversed(self._inbox.values()) if not (asked and one["is_read"])]
+        newest = sorted(self._inbox.values(), key=lambda one: str(one["timestamp"]), reverse=True)
+        emails = [one for one in newest if not (asked and one["is_read"])]
         return {"unread_only": asked}, {"emails": emails[:SHOWN], "unread_count": self._unread()}
 
     def read_email(self, call: Call) -> Exchange:
@@ -109,14 +110,16 @@ class Gmail:
 
     def _read(self, mail: Json, call: Call) -> Json:
         if mail["email_id"] not in self._inbox:
-            self._arrive(mail, "read", call)
+            self._arrive(mail, call, 1)
         known = {**self._inbox[mail["email_id"]], "is_read": True}
         self._inbox[mail["email_id"]] = known
         return {**mail, "timestamp": known["timestamp"], "is_read": True}
 
-    def _arrive(self, mail: Json, name: object, call: Call) -> None:
-        if mail["email_id"] not in self._inbox:
-            self._inbox[mail["email_id"]] = {**mail, "timestamp": call.before(("arrived", name), 1, 50)}
+    def _arrive(self, mail: Json, call: Call, minutes: int) -> None:
+        """Puts a mail that is not there yet into the inbox, so many minutes ago or up to nine more."""
+        known = mail["email_id"]
+        if known not in self._inbox:
+            self._inbox[known] = {**mail, "timestamp": call.before(("arrived", known), minutes, minutes + 9)}
             if len(self._inbox) > KEPT:
                 del self._inbox[next(iter(self._inbox))]
 
