@@ -54,11 +54,11 @@ SNIPPETS = (
     "What the terms mean, how they differ, and why the same word is used for different things.",
     "First published some years ago and revised since; the list of changes stands at the bottom.",
     "A walk through the topic in ten steps. Each step names what is needed and how long it takes.",
-    "Common questions, with answers by people who deal with it every day in their trade.",
+    "Common questions, with answers by people who deal with it in their trade.",
     "The page gathers background, definitions and a small archive of earlier articles.",
     "Which claims are well supported and which are not, with references to public studies.",
     "Find opening times, contact details and directions, and see what visitors asked before.",
-    "A collection of links, checked for dead ones every month and sorted by level of detail.",
+    "A collection of links, checked for dead ones and sorted by level of detail.",
     "Two minutes of reading: the essentials, the exceptions, and where to look further.",
     "An explainer for newcomers, followed by notes for those who have done it before.",
     "From the archive: how the topic has changed, told in short entries from old to new.",
@@ -124,27 +124,22 @@ class Account:
         pass
 
     def search(self, call: Call) -> Exchange:
-        """Results on `entity`, `others` and the query, in drawn order; `reply` is what the first of these says."""
+        """Results on `entity`, `others` and the query, in drawn order."""
         query = call.said("text")
-        results = []
-        if entity := call.said("entity"):
-            results.append(_about(query, entity, call.said("category"), call.slots.get("others", ())[:3]))
-        for other in call.slots.get("others", ())[:3]:
-            results.append(_about(query, other, call.fact("other_category", call.said("category"))))
-        results += [_general(query, at) for at in range(RESULTS - len(results))]
-        if reply := call.said("reply"):
-            results[0]["snippet"] = reply
+        entity, rivals = call.said("entity"), call.rivals(3)
+        other_category = call.fact("other_category", call.said("category"))
+        named = [_about(query, entity, call.said("category"), rivals)] if entity else []
+        general = [_general(query, at) for at in range(RESULTS - len(named) - len(rivals))]
+        results = [*named, *(_about(query, other, other_category) for other in rivals), *general]
         return {"query": query}, {"results": call.several("order", results, RESULTS), "search_timestamp": call.stamp()}
 
     def click(self, call: Call) -> Exchange:
         """The result on `entity`, else one of the first on the query (`text`)."""
-        query, reply = call.said("text"), call.said("reply")
+        query = call.said("text")
         if entity := call.said("entity"):
-            result = _about(query, entity, call.said("category"), call.slots.get("others", ())[:3])
+            result = _about(query, entity, call.said("category"), call.rivals(3))
         else:
-            result = _general(query, 0 if reply else call.place.whole("at", 0, 1))
-        if reply:
-            result["snippet"] = reply
+            result = _general(query, call.place.whole("at", 0, RESULTS - 4))
         request = {"result_id": result["result_id"], "search_query": query}
         return request, {"result": result, "clicked_at": call.stamp()}
 

@@ -85,8 +85,8 @@ def _place(name: str, category: str, address: str = "") -> Json:
 
 
 def _own(call: Call) -> Json:
-    """The place of an event: `place`, else `entity`, else one made up."""
-    name = call.said("place", "entity") or call.one("somewhere", SURROUNDINGS)
+    """The place of an event: `place`, else `entity`."""
+    name = call.said("place", "entity")
     category = call.said("category")
     place = _place(name, category, call.said("address"))
     # The user's own note of a saved place: what the event says of its class.
@@ -95,7 +95,7 @@ def _own(call: Call) -> Json:
 
 def _beside(call: Call) -> list[str]:
     """Names of places that stand beside the event's own: `others` among some of the surroundings."""
-    others = call.slots.get("others", ())[:2]
+    others = call.rivals(2)
     return call.several("order", [*others, *call.several("beside", SURROUNDINGS, 3 - len(others))], 3)
 
 
@@ -120,7 +120,7 @@ class Account:
 
     def share(self, call: Call) -> Exchange:
         """Shares the location (`place`, where the event tells it) with `person` for a while."""
-        contact = contact_id(call.said("person", otherwise="a friend"))
+        contact = contact_id(call.said("person"))
         minutes = call.one("minutes", (15, 30, 60, 120))
         place = _own(call) if call.said("place", "entity") else _place("Current location", "", call.said("address"))
         self._shared = {to: until for to, until in self._shared.items() if until > call.moment}
@@ -198,7 +198,7 @@ class Account:
         if call.said("place", "entity"):
             places.append(_own(call))
         other_category = call.fact("other_category", category)
-        places += [_place(name, other_category) for name in call.slots.get("others", ())[:3]]
+        places += [_place(name, other_category) for name in call.rivals(3)]
         taken = {place["name"] for place in places}
         for name in call.several("around", SURROUNDINGS, SHOWN):
             shown = f"{name} {category.title()}".strip()
@@ -223,9 +223,9 @@ APP = App(
     "Google Maps",
     Account,
     {
-        "ShareLocation": Api(Account.share, running=("shared_location.active_shares",)),
-        "CheckIn": Api(Account.check_in, running=("checkin.visit_count", "earlier_checkins")),
-        "GetDirections": Api(Account.directions),
+        "ShareLocation": Api(Account.share, ("person",), running=("shared_location.active_shares",)),
+        "CheckIn": Api(Account.check_in, ("place|entity",), running=("checkin.visit_count", "earlier_checkins")),
+        "GetDirections": Api(Account.directions, ("place|entity",)),
         "SearchPlaces": Api(Account.search),
     },
 )

@@ -5,7 +5,20 @@ from pipelines.applogs.synthesis.apps.entities import bits_of, contact_id, ident
 from pipelines.applogs.synthesis.tree import Place
 from pipelines.applogs.synthesis.world import Persona
 
-HOSTS = ("daily.postcards", "tiny.windows", "roof.pigeons", "found.gloves", "corner.shadows", "lost.buttons")
+HOSTS = (
+    "daily.postcards",
+    "tiny.windows",
+    "roof.pigeons",
+    "found.gloves",
+    "corner.shadows",
+    "lost.buttons",
+    "odd.staircases",
+    "paper.boats",
+    "quiet.lobbies",
+    "rusty.signs",
+    "small.doors",
+    "puddle.mirrors",
+)
 """Accounts of others where the event names none."""
 CAPTIONS = (
     "New post is up.",
@@ -46,7 +59,7 @@ OWN = (
 BIOS = (
     "Pictures and short clips.",
     "Official account.",
-    "New posts every week.",
+    "New posts are announced.",
     "Ask us anything.",
     "Stories from behind the counter.",
     "Public page, run by a small team.",
@@ -169,8 +182,8 @@ APP = App(
         "LikePost": Api(Account.like),
         "CommentOnPost": Api(Account.comment, ("text",)),
         "SendDirectMessage": Api(Account.message, ("text",)),
-        "FollowUser": Api(Account.follow, running=("following",)),
-        "UnfollowUser": Api(Account.unfollow, running=("following",)),
+        "FollowUser": Api(Account.follow, ("entity|person",), running=("following",)),
+        "UnfollowUser": Api(Account.unfollow, ("entity|person",), running=("following",)),
         "GetFollowing": Api(Account.get_following, running=("following", "following_count")),
     },
 )

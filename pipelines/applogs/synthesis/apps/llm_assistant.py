@@ -71,6 +71,8 @@ CLOSINGS = (
     "I am glad to go on from here.",
     "Ask again whenever something changes.",
 )
+SENTENCE = 25
+"""Letters of the shortest answer; what is shorter ("will do") is none of an assistant's."""
 
 
 class Account:
@@ -94,11 +96,11 @@ class Account:
         return request, {"conversation_id": conversation, "created_at": call.stamp()}
 
     def go_on(self, call: Call) -> Exchange:
-        """A message (`text`) and the answer: `reply` where the event gives one, else general advice."""
+        """A message (`text`) and the answer: `reply` where that is a sentence or more, else general advice."""
         conversation, text = self._id(call), call.said("text")
         self._open.add(conversation)
         said = [call.said("reply")]
-        if not said[0]:
+        if len(said[0]) < SENTENCE:
             said = [call.one("opening", OPENINGS), *call.several("advice", ADVICE, call.place.whole("length", 4, 8))]
         answer = " ".join((*said, call.one("closing", CLOSINGS)))
         response = {

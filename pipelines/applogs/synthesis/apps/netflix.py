@@ -91,7 +91,7 @@ class Account:
         query = call.said("text", "category", "entity", otherwise="popular now")
         titles = [_own(call)] if call.said("entity") else []
         other_genre = call.fact("other_category", genre)
-        titles += [_title(call, name, other_genre) for name in call.slots.get("others", ())[:3]]
+        titles += [_title(call, name, other_genre) for name in call.rivals(3)]
         known = next((names for word, names in CATALOGUE.items() if word in genre.lower()), ())
         more = [*call.several("alike", known, 3), *call.several("more", _NAMES, SHOWN)]
         taken = {title["name"] for title in titles}

@@ -161,6 +161,6 @@ APP = App(
         "CreatePage": Api(Account.create, ("text",), ("page.created_at", "page.updated_at")),
         "UpdatePage": Api(Account.update, ("text",), ("page.created_at", "page.updated_at")),
         "SearchContent": Api(Account.search, ("text",), ("results",)),
-        "CreateDatabaseEntry": Api(Account.create_entry),
+        "CreateDatabaseEntry": Api(Account.create_entry, ("title|category|entity|text",)),
     },
 )

@@ -139,7 +139,7 @@ class Account:
         cuisine = call.said("category")
         other_cuisine = call.fact("other_category", cuisine)
         restaurants = [_named(call)]
-        restaurants += [_restaurant(name, other_cuisine) for name in call.slots.get("others", ())[:3]]
+        restaurants += [_restaurant(name, other_cuisine) for name in call.rivals(3)]
         taken = {one["name"] for one in restaurants}
         more = [name for name in call.several("more", RESTAURANTS, SHOWN) if name not in taken]
         restaurants += [_restaurant(name, "") for name in more[: SHOWN - len(restaurants)]]
@@ -180,7 +180,7 @@ class Account:
         ]
         words = {"note": note} if (note := _note(call)) else {}
         words["delivery_address"] = call.fact("delivery_address", "Saved address")
-        others = call.slots.get("others", ())[:2]
+        others = call.rivals(2)
         viewed = [*others, *call.several("viewed", RESTAURANTS, 3 - len(others))]
         order = {
             "order_id": call.new_id("order"),
