@@ -12,6 +12,7 @@ import polars as pl
 from assets.accounting import model_calls
 from assets.board_inputs import GivenExperiment
 from assets.commerce import popularity as popularity_table
+from assets.drilldown_inputs import GivenTrails
 from assets.evaluation import GROUP, units
 from assets.judging import verdict_summary
 from assets.metadata import table_value
@@ -24,6 +25,7 @@ from pipelines.evaluation.ablations import configurations
 from pipelines.evaluation.comparable import UnlikeRuns, check_comparable
 from pipelines.evaluation.costs import costs, models_asked
 from pipelines.evaluation.differences import differences
+from pipelines.evaluation.drilldown.pages import FOLDER
 from pipelines.evaluation.faults import faults
 from pipelines.evaluation.leaderboard import BOARD, csv_safe
 from pipelines.evaluation.leaderboard import leaderboard as make_leaderboard
@@ -92,12 +94,14 @@ OWNERS.update(dict.fromkeys(BOARD_TABLES, leaderboard))
     owners=["team:trailbench"],
 )
 def report(context: dg.AssetExecutionContext, store: InputStore, gold: GoldStore) -> dg.MaterializeResult:  # type: ignore[type-arg]
-    """One self-contained page: leaderboards, ablations, costs, verdicts, funnel, provenance; tables beside it."""
-    given = GivenExperiment(store, gold, context.partition_key)
+    """Leaderboards, ablations, costs, verdicts, funnel, provenance as one page; pages of users and tables beside it."""
+    given = GivenTrails(store, gold, context.partition_key)
     tables = {table: given.board(table) for table in (*BOARD_TABLES, "verdict_summary")}
     given.results.write_tables(tables, {table: csv_safe(rows) for table, rows in tables.items()})
     shown = {"arms": given.weakness(), "builds": given.builds(), "funnel": given.table("funnel")}
     shown |= {"configurations": configurations(given.bound.experiment)}
+    shown["users"] = given.shown()
+    given.results.write_pages(FOLDER, given.pages(shown["users"]))
     stated = _provenance(given) | _models(given, shown["arms"], tables["verdict_summary"])
     page = render({**tables, **shown}, given.card(), stated)
     file = given.results.write_text("report.html", page)

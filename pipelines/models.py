@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
+from pipelines.hashing import digest
+
 Role = Literal["builder", "reader", "judge", "profile"]
 ROLES: tuple[Role, ...] = ("builder", "reader", "judge", "profile")
 ReplyStatus = Literal["ok", "empty", "truncated", "refused", "failed"]
@@ -71,6 +73,11 @@ class Reply:
         if self.status != "ok":
             raise ModelFailed(f"model reply is {self.status}{': ' + self.error if self.error else ''}")
         return self.text
+
+
+def prompt_hash(messages: Sequence[Message]) -> str:
+    """Hash of the messages of a call, as the account of calls has it."""
+    return digest(*(part for one in messages for part in (one.speaker, one.text)))
 
 
 @runtime_checkable

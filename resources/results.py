@@ -1,12 +1,14 @@
 """Files of one experiment for people: tables as CSV and Parquet, the report."""
 
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import mkdtemp
 
 import polars as pl
 
-from resources.documents import write_atomic
+from resources.documents import sync, write_atomic
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,21 @@ class Results:
             frame.write_parquet(part, compression="zstd")
             part.replace(self.folder / f"{name}.parquet")
             self.write_text(f"{name}.csv", for_people.get(name, frame).write_csv())
+
+    def write_pages(self, folder: str, pages: Mapping[str, str]) -> None:
+        """Let the folder hold these pages and nothing else; whoever looks sees the pages of one run only."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for left in self.folder.glob(f".{folder}-*"):
+            shutil.rmtree(left)
+        new, old = (Path(mkdtemp(prefix=f".{folder}-", dir=self.folder)) for _ in range(2))
+        for name, text in pages.items():
+            (new / name).write_text(text, encoding="utf-8")
+            sync(new / name)
+        if (self.folder / folder).exists():
+            (self.folder / folder).replace(old)
+        new.replace(self.folder / folder)
+        sync(self.folder)
+        shutil.rmtree(old, ignore_errors=True)
 
     def write_text(self, name: str, text: str) -> Path:
         """Write a text file and return its path."""

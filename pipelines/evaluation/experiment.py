@@ -79,6 +79,12 @@ class Experiment(BaseModel):
     readings: Count | Literal["all"] = Field(
         default="all", description="size of the keyed sample of pools that every arm is asked, or all"
     )
+    pages: int = Field(
+        default=30,
+        ge=0,
+        le=10_000,
+        description="users with a page in the report: half with the lowest scores, half drawn",
+    )
     split: Literal["train", "validation", "test"] = Field(
         default="test", description="which targets of an on-chain release are asked; commerce releases have no splits"
     )

@@ -51,6 +51,16 @@ def page(
     )
 
 
+def offered(**values: Sequence[str]) -> dict[str, list[str]]:
+    """What a page can be filtered by: names (`data-<name>` in its template) that have several values."""
+    return {name: list(dict.fromkeys(several)) for name, several in values.items() if len(set(several)) > 1}
+
+
+def plain_page(template: str, **shown: Any) -> str:
+    """A page without charts of a script, as text; texts of `shown` are made visible here."""
+    return _environment().get_template(template).render(**shown)
+
+
 def card_cautions(card: Mapping[str, Any]) -> list[str]:
     """What a release card warns of, as sentences."""
     shown = visible(card)
@@ -109,6 +119,11 @@ def _script() -> Markup:
     )
 
 
+def _finished(value: Any) -> Any:
+    """What a template writes: texts that nobody made visible before are."""
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
 def _number(value: Any, digits: int = 3) -> str:
     if value is None:
         return "–"
@@ -139,6 +154,7 @@ def _environment() -> Environment:
         loader=PackageLoader("pipelines.evaluation", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_finished,
         trim_blocks=True,
         lstrip_blocks=True,
     )

@@ -7,12 +7,13 @@ import polars as pl
 
 from pipelines.evaluation import plots, sections
 from pipelines.evaluation.ablations import CONFIGURATIONS
+from pipelines.evaluation.drilldown.index import USERS, user_index
 from pipelines.evaluation.faults import ARMS, COUNTS
 from pipelines.evaluation.groups import HIGH_ACTIVITY, LOW_ACTIVITY
 from pipelines.evaluation.judging.judged_section import judged_boards
 from pipelines.evaluation.leaderboard import BOARD
-from pipelines.evaluation.page import card_cautions, page, visible, visible_frame
-from pipelines.evaluation.tables import STATUSES
+from pipelines.evaluation.page import card_cautions, offered, page, visible, visible_frame
+from pipelines.evaluation.tables import GROUP_KINDS, STATUSES
 from pipelines.schema import TABLES
 
 PAPER_RECALL = {"remember": 0.612, "infer": 0.443}
@@ -41,7 +42,8 @@ def render(tables: Mapping[str, pl.DataFrame], card: Mapping[str, Any], provenan
     `verdict_summary` nothing is said of judges, without those of `costs` of
     model calls, of `builds` (method, count, n) of what memories counted, of
     `configurations` (`ablations.CONFIGURATIONS`) of ablations, of `arms`
-    (`faults.ARMS`) of weak readers. `card` is the release card, `provenance`
+    (`faults.ARMS`) of weak readers, of `users` (`drilldown.index.USERS`) of
+    pages of users. `card` is the release card, `provenance`
     as for `page`.
     """
     shown = {name: visible_frame(frame) for name, frame in tables.items()}
@@ -69,6 +71,13 @@ def render(tables: Mapping[str, pl.DataFrame], card: Mapping[str, Any], provenan
         ablations=sections.ablated(board, known["differences"], known["configurations"], chart),
         spent=sections.spent(board, known["costs"], chart),
         counted=sections.counted(known["builds"]),
+        filters=offered(
+            board=[view["name"] for view in views],
+            pool=board["pool"].unique().sort().to_list(),
+            method=board["method"].unique().sort().to_list(),
+            group=[kind for kind in GROUP_KINDS if kind != "all"],
+        ),
+        users=user_index(tables.get("users", USERS.to_frame()), "user", "recall, all memories"),
         judged=judged_boards(shown["verdict_summary"]) if "verdict_summary" in shown else [],
         statuses=STATUSES,
         paper_recall=PAPER_RECALL,
@@ -101,7 +110,8 @@ def _view(tables: Mapping[str, pl.DataFrame], reader: str, budget: int, chart: A
         if "positions" in tables:
             view["positions"] = chart(plots.by_position(tables["positions"], reader, budget, pool))
         pools.append(view)
-    return {"reader": reader, "budget": budget, "note": READER_NOTES.get(reader, ""), "pools": pools}
+    name = f"{reader}, {budget:,} tokens"
+    return {"reader": reader, "budget": budget, "name": name, "note": READER_NOTES.get(reader, ""), "pools": pools}
 
 
 def _weakness(tables: Mapping[str, pl.DataFrame], reader: str, budget: int) -> dict[str, Any]:

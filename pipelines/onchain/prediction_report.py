@@ -6,7 +6,8 @@ from typing import Any
 import polars as pl
 
 from pipelines.evaluation import plots
-from pipelines.evaluation.page import card_cautions, page, visible, visible_frame
+from pipelines.evaluation.drilldown.index import USERS, user_index
+from pipelines.evaluation.page import card_cautions, offered, page, visible, visible_frame
 from pipelines.evaluation.report import FEW_USERS
 from pipelines.onchain.baselines import RULE
 from pipelines.onchain.board_tables import GROUP_KINDS, READINGS, STATUSES
@@ -31,7 +32,8 @@ def render_predictions(
     """The page as text.
 
     `tables` holds `prediction_board` and, each optional, `prediction_differences`, `labels` (of
-    `label_statistics`) and `costs`. `card` is the release card; `provenance` as in `page.page`. Amounts are
+    `label_statistics`), `costs` and `users`
+    (`drilldown.index.USERS`, pages of wallets). `card` is the release card; `provenance` as in `page.page`. Amounts are
     shown in shares.
     """
     shown = {name: visible_frame(frame) for name, frame in tables.items()}
@@ -52,6 +54,13 @@ def render_predictions(
         specs=specs,
         views=views,
         rule=RULE,
+        filters=offered(
+            board=[view["board"] for view in views],
+            layer=list(LAYERS),
+            method=board["method"].unique().sort().to_list(),
+            group=list(GROUP_KINDS[1:]),
+        ),
+        users=user_index(tables.get("users", USERS.to_frame()), "wallet", "right answers, all methods"),
         statuses=STATUSES,
         labels=shown["labels"].to_dicts() if "labels" in shown else None,
         costs=shown["costs"].to_dicts() if "costs" in shown else None,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines.hashing import digest
-from pipelines.models import Request
+from pipelines.models import Request, prompt_hash
 from resources.models.settings import Endpoint, Part
 
 KEY_VERSION = "1"
@@ -35,7 +35,7 @@ def call_keys(model: str, requests: Sequence[Request]) -> list[CallKey]:
     hashed = {at: "" if schema is None else digest(_text(schema)) for at, schema in schemas.items()}
     keys = []
     for request in requests:
-        prompt = digest(*(part for one in request.messages for part in (one.speaker, one.text)))
+        prompt = prompt_hash(request.messages)
         limits = f"{request.schema_name} {request.max_tokens} {request.attempt}"
         keys.append(CallKey(digest(model, prompt, hashed[id(request.schema)], limits), prompt))
     return keys
