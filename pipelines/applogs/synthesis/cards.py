@@ -1,0 +1,115 @@
+"""The statistics card: what synthetic users come to, beside what is published of the real set (reference 1, 2)."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import polars as pl
+
+from pipelines.applogs.anchors import calendar_anchors
+from pipelines.applogs.app_logs import read_app_logs
+from pipelines.applogs.checkpoints import cut
+from pipelines.applogs.retention import value_histories
+from pipelines.applogs.synthesis.askable import askable
+from pipelines.applogs.synthesis.trajectories import Trajectory, log_file
+from pipelines.applogs.synthesis.world import WINDOW_MONTHS
+from pipelines.applogs.truth import as_of_truth, finished_chain_truth, truth_differences
+
+CARD = {"measure": pl.String, "here": pl.Float64, "least": pl.Float64, "most": pl.Float64, "published": pl.String}
+PUBLISHED = {
+    "logs a user": "1,772 (user 001: 1,455)",
+    "apps a user": "16",
+    "APIs over all users": "79",
+    "checkpoints a user": "5",
+    "logs at the first checkpoint": "180 (user 001)",
+    "keys asked at a checkpoint": "37.8 (user 001: 30 to 45)",
+    "evidence logs of a habit at the first checkpoint": "14 (a weekly one)",
+}
+"""Measure → what is published of it; nothing is told of the others."""
+_CHANGED = ("updated", "changed_earlier")
+
+
+def card(made: Sequence[Trajectory]) -> pl.DataFrame:
+    """Measures of some users: their mean (`here`), the least and the most of a user, and the published figure.
+
+    Shares are between 0 and 1. Evidence and distractors are counted at the last checkpoint, over the keys asked there.
+    A surface is the words of a request without digits and without the names that the user's states hold.
+    """
+    measured = [_of_user(one) for one in made]
+    rows = []
+    for measure in measured[0]:
+        values = [user[measure] for user in measured]
+        mean = sum(values) / len(values)
+        rows.append((measure, mean, min(values), max(values), PUBLISHED.get(measure)))
+    apis = float(len({(log["app_name"], log["api_name"]) for one in made for log in one.app_logs}))
+    measure = "APIs over all users"
+    rows.append((measure, apis, apis, apis, PUBLISHED[measure]))
+    return pl.DataFrame(rows, schema=CARD, orient="row")
+
+
+def _of_user(one: Trajectory) -> dict[str, float]:
+    logs = read_app_logs(log_file(one), "app_log_large.json", one.user_id)
+    checkpoints = cut(logs, calendar_anchors(logs, WINDOW_MONTHS))
+    true = as_of_truth(one.intervals, one.evidence, checkpoints)
+    asked = askable(true, one.intervals, one.evidence, logs, checkpoints)
+    values = asked.filter(pl.col("expectation") == "value")
+    histories = value_histories(values, checkpoints).filter(pl.col("checkpoint_index") > 0)
+    differ = truth_differences(pl.concat([true, finished_chain_truth(one.changes, checkpoints)]))
+    last = values.filter(pl.col("checkpoint_id") == checkpoints["checkpoint_id"][-1])
+    first = values.filter(pl.col("checkpoint_id") == checkpoints["checkpoint_id"][0])
+    sizes = {family: rows["evidence"].list.len() for (family,), rows in last.group_by(pl.col("family").cast(pl.String))}
+    first_habits = first.filter(pl.col("family") == "habit")["evidence"].list.len()
+    n_checkpoints = checkpoints.height
+    surfaces, texts = _surfaces(one)
+    return {
+        "logs a user": logs.height,
+        "apps a user": logs["app"].n_unique(),
+        "APIs a user": logs.select("app", "api").n_unique(),
+        "checkpoints a user": n_checkpoints,
+        "logs at the first checkpoint": checkpoints["n_visible"][0],
+        "keys asked at a checkpoint": values.height / n_checkpoints,
+        "keys asked at the first checkpoint": first.height,
+        "keys asked at the last checkpoint": last.height,
+        "keys true but not told, at a checkpoint": (
+            true.filter(pl.col("expectation") == "value").height - values.height
+        )
+        / n_checkpoints,
+        "keys no longer true, at a checkpoint": (asked.height - values.height) / n_checkpoints,
+        "share of keys that changed since the first checkpoint": _mean(histories["history"].is_in(_CHANGED)),
+        **{f"evidence logs of a {family}": _mean(sizes.get(family)) for family in ("attribute", "habit", "preference")},
+        "evidence logs of a habit at the first checkpoint": _mean(first_habits),
+        "distractors of a key": _mean(last["distractors"].list.len()),
+        "keys never held that are imitated": one.evidence.join(one.intervals, on="state_key", how="anti")[
+            "state_key"
+        ].n_unique(),
+        "surfaces of an API": surfaces,
+        "share of texts with a surface of their own": texts,
+        "keys where as_of and finished_chain differ, at a checkpoint": differ.height / n_checkpoints,
+    }
+
+
+def _mean(values: pl.Series | None) -> float:
+    return 0.0 if values is None or values.is_empty() else float(values.cast(pl.Float64).mean())  # type: ignore[arg-type]
+
+
+def _surfaces(one: Trajectory) -> tuple[float, float]:
+    """Mean number of distinct surfaces of an API that takes words, and the share of distinct ones among all texts."""
+    names = {part for text in one.intervals["value"] for part in re.findall(r"[^\",\[\]{}:]{3,}", text)}
+    known = re.compile("|".join([r"\d+", *sorted(map(re.escape, names), key=lambda name: (-len(name), name))]))
+    by_api: dict[tuple[str, str], list[str]] = {}
+    for log in one.app_logs:
+        if words := " ".join(text for text in _texts(log["request"]) if " " in text):
+            by_api.setdefault((log["app_name"], log["api_name"]), []).append(known.sub("", words))
+    counts = [len(set(texts)) for texts in by_api.values()]
+    return sum(counts) / len(counts), sum(counts) / sum(map(len, by_api.values()))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for inner in value.values():
+            yield from _texts(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _texts(inner)
