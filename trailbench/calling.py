@@ -121,6 +121,19 @@ def asked(source: str, paths: list[Path], mapping: Path | None, config: dict[str
     raise typer.BadParameter("--source mapping needs one --mapping FILE.yaml, which says what the columns mean")
 
 
+def source_of(source: str | None, track: str | None) -> str:
+    """The source of a call: the named one, else the only one of the named track."""
+    from pipelines.tracks import TRACKS
+
+    if track is not None and track not in TRACKS:
+        raise typer.BadParameter(f"no track {track!r}; tracks are {', '.join(TRACKS)}")
+    if source is not None:
+        return source
+    if track is not None and len(TRACKS[track].all_sources) == 1:
+        return TRACKS[track].sources[0]
+    raise typer.BadParameter("name the log format: --source NAME; `trailbench sources` lists them")
+
+
 def is_yaml(path: Path) -> bool:
     """Whether a path names a YAML file."""
     return path.suffix in (".yaml", ".yml")
@@ -161,5 +174,10 @@ def settings_of(config: dict[str, Any], track: str = "commerce") -> Any:
         raise typer.BadParameter(f"{wrong}; settings are {', '.join(model.model_fields)}") from error
 
 
-SourceOption = Annotated[str, typer.Option("--source", help="Log format; `trailbench sources` lists them.")]
+OptionalSource = Annotated[
+    str | None, typer.Option("--source", help="Log format; `trailbench sources` lists them; else that of the track.")
+]
+TrackOption = Annotated[
+    str | None, typer.Option("--track", help="Track: commerce, onchain or applogs; else that of the source.")
+]
 MappingOption = Annotated[Path | None, typer.Option("--mapping", help="YAML mapping, with --source mapping.")]

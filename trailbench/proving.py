@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from assets.applogs_freezing import APPLOGS
 from assets.freezing import COMMERCE
 from assets.manifests import Frozen, manifest_of
 from assets.onchain_freezing import ONCHAIN
@@ -27,7 +28,7 @@ from resources.wall import WallBreached, guarded
 from trailbench.console import Steps
 from trailbench.exporting import release_key
 
-FROZEN: dict[str, Frozen] = {"commerce": COMMERCE, "onchain": ONCHAIN}
+FROZEN: dict[str, Frozen] = {"commerce": COMMERCE, "onchain": ONCHAIN, "applogs": APPLOGS}
 """What each track freezes."""
 AUDIT_BUDGET = 600
 METHOD_USERS = 5

@@ -81,19 +81,20 @@ def _check(log: Any, index: int, file: str) -> None:
     for field in BODIES:
         if not isinstance(log.get(field, {}), dict):
             refuse(field, "is no object", "Give an object, {} when there is nothing")
-        for path in _gold_names(log.get(field, {}), field):
+        for path in gold_names(log.get(field, {}), field):
             refuse(path, "is a record of the generator", _LEAK)
 
 
-def _gold_names(value: Any, path: str) -> Iterator[str]:
+def gold_names(value: Any, path: str) -> Iterator[str]:
+    """Paths in a body at which a record of the generator stands."""
     if isinstance(value, dict):
         for name, inner in value.items():
             if name in GOLD_NAMES:
                 yield f"{path}.{name}"
-            yield from _gold_names(inner, f"{path}.{name}")
+            yield from gold_names(inner, f"{path}.{name}")
     elif isinstance(value, list):
         for place, inner in enumerate(value):
-            yield from _gold_names(inner, f"{path}[{place}]")
+            yield from gold_names(inner, f"{path}[{place}]")
 
 
 def _refuse_rows(rows: pl.DataFrame, field: str, file: str, what: str) -> None:

@@ -91,7 +91,5 @@ STEP_TABLES: dict[str, Table] = {
 }
 PUBLISHED: dict[str, Table] = {**{name: _of_release(table) for name, table in _ALL.items()}, **STEP_TABLES}
 """Every table from a drop to a release that the store holds."""
-EXPORTS = {**{name: name for name in RELEASED}, "funnel": "applog_funnel"}
-"""Name outside → table."""
 HASHED = ("app_logs", "checkpoints", "tasks", "gold_items", "gold_parts", "gold_states")
 """Tables whose logical hashes name a release."""

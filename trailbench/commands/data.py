@@ -10,15 +10,20 @@ from trailbench.calling import (
     HomeOption,
     JsonOption,
     MappingOption,
-    SourceOption,
+    OptionalSource,
+    TrackOption,
     asked,
     configuration,
     errors,
     refuse,
     settings_of,
+    source_of,
     use_home,
 )
 from trailbench.console import err, out, plain, print_frame, print_json, print_table, progress
+
+FUNNELS = {"commerce": ("funnel", "place"), "onchain": ("cohort_funnel", "step"), "applogs": ("applog_funnel", "place")}
+"""Track → the table that a person sees after a build, and its column that only puts it in order."""
 
 
 def sources(as_json: JsonOption = False) -> None:
@@ -31,6 +36,7 @@ def sources(as_json: JsonOption = False) -> None:
         ("polygon_logs", "logs of Polygon: JSON-RPC lines or arrays, SQD NDJSON, Parquet of cryo or HyperSync"),
         ("polygon_rpc", "logs that were fetched from a node"),
         ("gamma_markets", "descriptions of markets as Gamma gives them, beside drops of logs"),
+        ("app_logs", "app logs and task packs of DynamicMem, or logs with timelines as `trailbench synth` writes them"),
     ]
     if as_json:
         print_json({"sources": [{"name": name, "description": text} for name, text in rows]})
@@ -40,7 +46,8 @@ def sources(as_json: JsonOption = False) -> None:
 
 def validate(
     files: Annotated[list[Path], typer.Argument(help="Files or folders of one drop.")],
-    source: SourceOption,
+    source: OptionalSource = None,
+    track: TrackOption = None,
     mapping: MappingOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -51,9 +58,10 @@ def validate(
     from resources.drops import expand
 
     with errors():
-        log = asked(source, files, mapping)
-        if track_of(log.source).name == "onchain":
-            _validate_chain(log.source, log.paths, as_json)
+        log = asked(source_of(source, track), files, mapping)
+        kind = track_of(log.source).name
+        if kind != "commerce":
+            (_validate_chain if kind == "onchain" else _validate_apps)(log.source, log.paths, as_json)
             return
         with progress(as_json) as step:
             step("reading")
@@ -105,6 +113,34 @@ def _validate_chain(source: str, paths: list[Path], as_json: bool) -> None:
         print_frame("The first rejects", refused.drop("raw").head(10))
 
 
+def _validate_apps(source: str, paths: list[Path], as_json: bool) -> None:
+    import polars as pl
+
+    from pipelines.applogs.reading_drop import read_drop
+    from pipelines.applogs.step_tables import DROPPED
+    from resources.drops import expand
+
+    with progress(as_json) as step:
+        step("reading")
+        tables = read_drop(expand(paths))
+    users = (
+        pl.concat(
+            rows.group_by("user_id").len("n").with_columns(table=pl.lit(name.removeprefix(DROPPED)))
+            for name, rows in tables.items()
+        )
+        .pivot("table", index="user_id", values="n")
+        .sort("user_id")
+    )
+    counts = {name.removeprefix(DROPPED): rows.height for name, rows in tables.items() if rows.height}
+    times = tables[f"{DROPPED}app_logs"].select(first=_first("time"), last=_last("time")).row(0)
+    if as_json:
+        facts = {"users": users.height, "rows": counts, "first": times[0], "last": times[1]}
+        print_json({**facts, "rejected": {}, "warnings": []})
+        return
+    print_table("Would be read", ["what", "value"], [*counts.items(), ("first log", times[0]), ("last log", times[1])])
+    print_frame("Rows by user", users.rename({"user_id": "user"}))
+
+
 def _first(column: str) -> Any:
     import polars as pl
 
@@ -119,8 +155,8 @@ def _last(column: str) -> Any:
 
 def build(
     paths: Annotated[list[Path], typer.Argument(help="Log files or folders; each is one drop.")],
-    source: SourceOption,
-    track: Annotated[str | None, typer.Option(help="Track: commerce or onchain; else that of the source.")] = None,
+    source: OptionalSource = None,
+    track: TrackOption = None,
     home: HomeOption = None,
     shards: Annotated[int | None, typer.Option(min=1, max=256, help="Shards of a new home folder; else 4.")] = None,
     config: Annotated[Path | None, typer.Option(help="YAML file with thresholds to change.")] = None,
@@ -136,20 +172,18 @@ def build(
     """
     from pipelines.tracks import TRACKS, track_of
 
-    if track is not None and track not in TRACKS:
-        refuse(f"no track {track!r}; tracks are {', '.join(TRACKS)}")
     use_home(home)
     with errors():
         from resources.home import open_home
 
         values = configuration(config)
-        log = asked(source, paths, mapping, values)
+        log = asked(source_of(source, track), paths, mapping, values)
         track = track or track_of(log.source).name
         if track_of(log.source).name != track:
             refuse(f"{log.source} is no source of {track}; its sources are {', '.join(TRACKS[track].all_sources)}")
         settings = settings_of(values, track)
         opened = open_home(shards=shards)
-        from trailbench.building import build_release, register_chain, register_paths, steps_of
+        from trailbench.building import build_release, register_apps, register_chain, register_paths, steps_of
         from trailbench.running import dagster_instance
 
         with dagster_instance(opened.folder) as instance, progress(as_json) as step:
@@ -157,6 +191,8 @@ def build(
             refused: dict[str, str] = {}
             if track == "onchain":
                 drops = register_chain(opened, log.source, log.paths)
+            elif track == "applogs":
+                drops = register_apps(opened, log.source, log.paths)
             else:
                 drops, refused = register_paths(opened, log.source, log.paths, log.mapping, skip_unreadable)
             step.expect(len(drops) + steps_of(track, len(opened.shards)))
@@ -166,13 +202,15 @@ def build(
 
 def _print_release(home: Any, key: str, unreadable: dict[str, str], as_json: bool) -> None:
     manifest = home.store.document(f"specs/frozen/{key}.json")
+    card = home.store.document(f"releases/{manifest['release']}/card.json")
     result = {
         "release": manifest["release"],
         "content_hash": manifest["content_hash"],
         "key": key,
         "home": str(home.folder),
         "counts": manifest["counts"],
-        "refusals": home.store.document(f"releases/{manifest['release']}/card.json")["refusals"],
+        "refusals": card["refusals"],
+        "warnings": card.get("warnings", []),
         "unreadable": unreadable,
     }
     if as_json:
@@ -180,13 +218,15 @@ def _print_release(home: Any, key: str, unreadable: dict[str, str], as_json: boo
         return
     from resources.release_spec import load_release
 
-    onchain = load_release(home.store.store, key).track == "onchain"
-    table, unshown = ("cohort_funnel", "step") if onchain else ("funnel", "place")
+    kind = load_release(home.store.store, key).track
+    table, unshown = FUNNELS[kind]
     print_frame("Funnel", home.store.scan(table, {"release": key}).drop(unshown).collect())
     for name in ("release", "content_hash", "home"):
         out.print(plain(f"{name}: {result[name]}"), soft_wrap=True)
     for drop, message in unreadable.items():
         err.print(plain(f"left out {drop}: {message}"), style="yellow", soft_wrap=True)
+    for warning in result["warnings"]:
+        err.print(plain(f"warning: {warning}"), style="yellow", soft_wrap=True)
     for what, why in result["refusals"].items():
         err.print(plain(f"{what}: {why}"), style="yellow", soft_wrap=True)
     if "instances" not in result["refusals"]:
