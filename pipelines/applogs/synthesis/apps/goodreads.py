@@ -138,10 +138,10 @@ class Account:
         """What the book (`entity`) is about, and the user's shelf that it is on, if any."""
         book = _own(call)
         draw = bits_of("about", book["title"])
-        about = ABOUT[draw % len(ABOUT)].format(genre=book["genre"])
+        about, praise = ABOUT[draw % len(ABOUT)].format(genre=book["genre"]), draw // 1024 % len(PRAISE)
         response = {
             "book": book,
-            "description": f"{about} {PRAISE[draw // 1024 % len(PRAISE)]}",
+            "description": f"{about} {PRAISE[praise]} {PRAISE[(praise + 5) % len(PRAISE)]}",
             "average_rating": rating_of(book["title"]),
         }
         if shelf := self._shelf_of.get(book["book_id"]):

@@ -96,13 +96,15 @@ def _shortened(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1].rsplit(' ', 1)[0]}…"
 
 
-def _about(query: str, name: str, category: str, others: Sequence[str] = ()) -> Json:
+def _about(query: str, name: str, category: str, beside: Sequence[str]) -> Json:
     draw = bits_of("result", f"{query}\n{name}")
     shown = f"{name} ({category})" if category else name
+    # A choice shows what else there was, whichever of them was chosen.
+    compared = [f"Compare: {other}." for other in sorted(beside) if other != name][:2]
     return {
         "result_id": identifier("result", f"{query}\n{name}"),
         "title": NAMED[draw % len(NAMED)].format(name),
-        "snippet": " ".join((SAID[draw // 64 % len(SAID)].format(shown), *(f"Compare: {one}." for one in others))),
+        "snippet": " ".join((SAID[draw // 64 % len(SAID)].format(shown), *compared)),
     }
 
 
@@ -113,7 +115,7 @@ def _general(query: str, at: int) -> Json:
     return {
         "result_id": identifier("result", f"{query}\n{at}"),
         "title": title[0].upper() + title[1:],
-        "snippet": SNIPPETS[(words + at * stride) % count],
+        "snippet": f"{SNIPPETS[(words + at * stride) % count]} {SNIPPETS[(words - (at + 1) * stride) % count]}",
     }
 
 
@@ -128,16 +130,17 @@ class Account:
         query = call.said("text")
         entity, rivals = call.said("entity"), call.rivals(3)
         other_category = call.fact("other_category", call.said("category"))
-        named = [_about(query, entity, call.said("category"), rivals)] if entity else []
-        general = [_general(query, at) for at in range(RESULTS - len(named) - len(rivals))]
-        results = [*named, *(_about(query, other, other_category) for other in rivals), *general]
+        beside = [entity, *rivals] if entity else rivals
+        results = [_about(query, entity, call.said("category"), beside)] if entity else []
+        results += [_about(query, other, other_category, beside) for other in rivals]
+        results += [_general(query, at) for at in range(RESULTS - len(results))]
         return {"query": query}, {"results": call.several("order", results, RESULTS), "search_timestamp": call.stamp()}
 
     def click(self, call: Call) -> Exchange:
         """The result on `entity`, else one of the first on the query (`text`)."""
         query = call.said("text")
         if entity := call.said("entity"):
-            result = _about(query, entity, call.said("category"), call.rivals(3))
+            result = _about(query, entity, call.said("category"), [entity, *call.rivals(3)])
         else:
             result = _general(query, call.place.whole("at", 0, RESULTS - 4))
         request = {"result_id": result["result_id"], "search_query": query}

@@ -12,7 +12,7 @@ from pipelines.applogs.synthesis.world import Persona
 
 SHOWN = 8
 """Places that a search shows."""
-RECENT = 5
+RECENT = 3
 """Check-ins that are shown beside a new one."""
 STREETS = (
     *("Juniper Street", "Canal Road", "Station Avenue", "Mill Lane", "Harbour Street", "Orchard Road", "Bridge Street"),
@@ -26,9 +26,19 @@ SURROUNDINGS = (
     *("Queen's Wharf", "Ropery", "Signal Box", "Tram Depot", "Upper Lock", "Vine Court", "Weigh House", "Yard Nine"),
 )
 """Places that stand only beside what was searched for; the class of the search is added."""
-TURNS = (
+STARTS = (
     "Head north on {}",
     "Head south on {}",
+    "Head east on {}",
+    "Head west on {}",
+    "Head towards {}",
+    "Start on {}",
+    "Leave towards {}",
+    "Set off along {}",
+    "Head uphill on {}",
+    "Head downhill on {}",
+)
+TURNS = (
     "Turn left onto {}",
     "Turn right onto {}",
     "Continue straight on {}",
@@ -42,7 +52,6 @@ TURNS = (
     "Follow the signs to {}",
 )
 RIDES = (
-    "Walk to the stop on {}",
     "Board at {}",
     "Ride to {}",
     "Change at {}",
@@ -52,6 +61,7 @@ RIDES = (
     "Transfer on foot along {}",
     "Ride three stops to {}",
     "Get off at {}",
+    "Cross to the stop on {}",
 )
 """Steps by public transport."""
 WARNINGS = (
@@ -161,16 +171,16 @@ class Account:
         minutes = call.fact("travel_minutes", 0) or call.place.whole("minutes", 5, 38)
         metres = round(minutes * KM_AN_HOUR.get(mode, KM_AN_HOUR["driving"]) / 60 * 1000)
         origin = call.fact("origin", "Your location")
-        parts = min(minutes, call.place.whole("steps", 3, 6))
+        parts, draw = min(minutes, call.place.whole("steps", 3, 6)), call.place.bits("parts")
         ways = RIDES if mode == "transit" else TURNS
         streets = call.several("streets", STREETS, parts)
         steps = [
             {"instruction": way.format(street), "distance_km": length / 1000, "minutes": spent}
             for way, street, length, spent in zip(
-                call.several("ways", ways, parts),
+                [call.one("start", STARTS), *call.several("ways", ways, parts - 1)],
                 streets,
-                _split(metres, parts, call.place.bits("lengths")),
-                _split(minutes, parts, call.place.bits("minutes")),
+                _split(metres, parts, draw),
+                _split(minutes, parts, draw),
                 strict=True,
             )
         ]

@@ -104,7 +104,8 @@ class Account:
         """What the title (`entity`) is about, and whether it is in My List."""
         title = _own(call)
         draw = bits_of("description", title["name"])
-        description = f"{SCENES[draw % len(SCENES)]} {TONES[draw // 1024 % len(TONES)]}"
+        scene, tone = draw % len(SCENES), draw // 1024 % len(TONES)
+        description = f"{SCENES[scene]} {TONES[tone]} {TONES[(tone + 5) % len(TONES)]}"
         response = {
             "title": title,
             "description": description,

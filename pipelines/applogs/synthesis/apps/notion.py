@@ -13,7 +13,7 @@ from pipelines.applogs.synthesis.world import Persona
 FOUND = 5
 """Pages that a search shows at most."""
 _PREVIEW = 160
-"""Letters of a page's content that a list shows."""
+"""Letters of a page's content that a search shows."""
 STARTERS = (
     ("Getting started", "Click anywhere and begin to type. Use / for headings, lists and tables."),
     ("Quick note", "Write something here."),
@@ -88,8 +88,9 @@ class Account:
         return list(reversed(self._pages.values()))
 
     def get_pages(self, call: Call) -> Exchange:
-        """All pages, their content shortened; the one that the event names (`title`, `entity`) first."""
-        return {}, {"pages": [{**page, "content": _start_of(page["content"])} for page in self._seen(call)]}
+        """All pages without their content; the one that the event names (`title`, `entity`) first."""
+        shown = ("page_id", "title", "created_at", "updated_at")
+        return {}, {"pages": [{name: page[name] for name in shown} for page in self._seen(call)]}
 
     def create(self, call: Call) -> Exchange:
         """A page of `title` with `text`."""
@@ -128,8 +129,9 @@ class Account:
     def create_entry(self, call: Call) -> Exchange:
         """A row of a database (`title`, else `category`), named by `entity`, with `text` and `fields`."""
         database = call.said("title", "category", otherwise="Log")
-        properties: Json = {"Name": call.said("entity", "text", otherwise=database)}
-        if text := call.said("text"):
+        text = call.said("text")
+        properties: Json = {"Name": call.said("entity", otherwise=_heading(text or database))}
+        if text:
             properties["Notes"] = text
         properties |= {"Status": call.one("status", STATUSES), **call.slots.get("fields", {})}
         entry = {

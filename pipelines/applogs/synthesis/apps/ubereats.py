@@ -25,31 +25,31 @@ RESTAURANTS = (
 )
 """Restaurants that stand only beside what was searched for."""
 DISHES = (
-    ("House Bowl", "The kitchen's own, with a dressing on the side."),
-    ("Soup of the Day", "Ask for today's; served with bread."),
-    ("Chef's Plate", "A plate of what is fresh, changes often."),
-    ("Seasonal Salad", "Leaves, seeds and a light dressing."),
-    ("House Flatbread", "From the oven, cut in six."),
-    ("Small Sharing Plate", "Three little things, good for two."),
-    ("Large Sharing Plate", "Six little things, good for four."),
-    ("Rice of the House", "Steamed, with herbs and a sauce of your choice."),
-    ("Noodles of the House", "Tossed in the pan with greens."),
-    ("Lunch Box", "Main, side and a small dessert."),
-    ("Evening Box", "Main, two sides and a drink."),
-    ("Daily Special", "Until sold out."),
-    ("Crisp Potatoes", "With two dips."),
-    ("Warm Roll", "Filled to order."),
-    ("Signature Wrap", "Rolled by hand, cut in half."),
-    ("Side of Greens", "Steamed or from the pan."),
-    ("Bread and Spreads", "Four slices, three spreads."),
-    ("Fruit Cup", "Cut this morning."),
-    ("Baked Dessert", "Served warm."),
-    ("Iced Dessert", "Two scoops, flavour of the day."),
-    ("Lemonade", "Made in house, 0.4 l."),
-    ("Sparkling Water", "0.5 l."),
-    ("Hot Tea", "Several kinds, with lemon on request."),
+    ("House Bowl", "The kitchen's own, with a dressing on the side.", 1000),
+    ("Soup of the Day", "Ask for today's; served with bread.", 600),
+    ("Chef's Plate", "A plate of what is fresh, changes often.", 1400),
+    ("Seasonal Salad", "Leaves, seeds and a light dressing.", 800),
+    ("House Flatbread", "From the oven, cut in six.", 800),
+    ("Small Sharing Plate", "Three little things, good for two.", 900),
+    ("Large Sharing Plate", "Six little things, good for four.", 1700),
+    ("Rice of the House", "Steamed, with herbs and a sauce of your choice.", 900),
+    ("Noodles of the House", "Tossed in the pan with greens.", 1000),
+    ("Lunch Box", "Main, side and a small dessert.", 1200),
+    ("Evening Box", "Main, two sides and a drink.", 1600),
+    ("Daily Special", "Until sold out.", 1200),
+    ("Crisp Potatoes", "With two dips.", 450),
+    ("Warm Roll", "Filled to order.", 500),
+    ("Signature Wrap", "Rolled by hand, cut in half.", 900),
+    ("Side of Greens", "Steamed or from the pan.", 450),
+    ("Bread and Spreads", "Four slices, three spreads.", 550),
+    ("Fruit Cup", "Cut this morning.", 450),
+    ("Baked Dessert", "Served warm.", 550),
+    ("Iced Dessert", "Two scoops, flavour of the day.", 500),
+    ("Lemonade", "Made in house, 0.4 l.", 300),
+    ("Sparkling Water", "0.5 l.", 250),
+    ("Hot Tea", "Several kinds, with lemon on request.", 250),
 )
-"""Dishes and what a menu says of them; their count is prime, so that every step through them meets all."""
+"""Dishes, what a menu says of them and cents at least; their count is prime, so that every step meets all."""
 DELIVERY_FEES = (0, 99, 149, 199, 249, 299, 349, 399)
 NOTES = (
     "Leave it at the door, please.",
@@ -81,14 +81,18 @@ def _fee(name: str) -> int:
     return DELIVERY_FEES[bits_of("delivery fee", name) % len(DELIVERY_FEES)]
 
 
-def _dish(restaurant: str, name: str, words: str, cents: int = 0) -> Json:
-    key = f"{restaurant}\n{name}"
+def _dish(restaurant: str, name: str, words: str, cents: int) -> Json:
     return {
-        "item_id": identifier("item", key),
+        "item_id": identifier("item", f"{restaurant}\n{name}"),
         "name": name,
         "description": words,
-        "price": dollars(cents or whole_of("dish", key, 7, 39) * 50 - 1),
+        "price": dollars(cents),
     }
+
+
+def _usual(restaurant: str, name: str, words: str, least: int) -> Json:
+    dearer = whole_of("dish", f"{restaurant}\n{name}", 1, 8)
+    return _dish(restaurant, name, words, least * (16 + dearer) // 800 * 50 - 1)
 
 
 def _menu(call: Call, restaurant: Json) -> list[Json]:
@@ -99,10 +103,11 @@ def _menu(call: Call, restaurant: Json) -> list[Json]:
     name, cents = restaurant["name"], call.slots.get("amount", 0)
     draw, count = bits_of("menu", name), len(DISHES)
     first, step = draw % count, draw // 64 % (count - 1) + 1
-    dishes = [_dish(name, *DISHES[(first + n * step) % count]) for n in range(ON_MENU)]
+    dishes = [_usual(name, *DISHES[(first + n * step) % count]) for n in range(ON_MENU)]
     # A price has its own set, so that no set changes its price.
     if said := _ordered(call):
-        own = _dish(name, said, f"From the {restaurant['cuisine_type']} section.", cents)
+        words = f"From the {restaurant['cuisine_type']} section."
+        own = _dish(name, said, words, cents) if cents else _usual(name, said, words, 1000)
         dishes = [own, *(dish for dish in dishes if dish["item_id"] != own["item_id"])]
     return dishes
 
