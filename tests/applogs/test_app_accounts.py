@@ -10,6 +10,8 @@ from pipelines.applogs.synthesis.apps.phone import Phone
 from pipelines.applogs.synthesis.apps.robinhood import price_of, symbol_of
 from pipelines.applogs.synthesis.events import Event
 
+EIGHT = ("Amazon", "Spotify", "Fitbit", "Chase", "Robinhood", "WhatsApp", "Gmail", "LinkedIn")
+
 
 def phone() -> Phone:
     return Phone(PERSONA, HOME)
@@ -303,14 +305,44 @@ def test_what_the_feed_shows_can_be_liked() -> None:
     mine, said = phone(), {"text": "We hire bakers.", "person": "a colleague in design"}
     first = mine.call(event("LinkedIn", "GetFeed", said))[1]["posts"][0]
     assert (first["author"], first["content"]) == ("member_colleague_in_design", "We hire bakers.")
-    liked = mine.call(event("LinkedIn", "LikePost", said, 1))[1]
-    assert (liked["post_id"], liked["likes_count"]) == (first["post_id"], first["likes_count"] + 1)
+    liked = mine.call(event("LinkedIn", "LikePost", said, 1))[1]["post"]
+    assert liked == {**first, "likes_count": first["likes_count"] + 1}
     asked = mine.call(event("LinkedIn", "SendConnectionRequest", said, 2))[0]
     assert asked == {"user_id": first["author"], "message": "We hire bakers."}
 
 
+SAME = {
+    "product_id": ("name", "rating"),
+    "song_id": ("title", "duration_minutes"),
+    "artist_id": ("artist_name",),
+    "transaction_id": ("merchant", "transaction_date", "amount", "transaction_type", "category"),
+    "symbol": ("name",),
+    "message_id": ("from_user", "to_user", "message_type", "content", "timestamp"),
+    "email_id": ("from_address", "subject"),
+    "post_id": ("author", "content", "timestamp"),
+    "job_id": ("title",),
+    "workout_id": ("activity_type", "duration_minutes"),
+}
+"""Id → what every log shows alike of a thing of this id."""
+
+
+def objects(value: object) -> list[Json]:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    return ([value] if isinstance(value, dict) else []) + [one for part in inner for one in objects(part)]
+
+
+def test_an_id_stands_for_the_same_thing_in_every_log() -> None:
+    mine, known = phone(), {}
+    for one in many_events(4000, [call for call in CALLS if call[0] in EIGHT], hours=2):
+        for thing in objects(mine.call(one)):
+            for name, parts in SAME.items():
+                for part in parts if name in thing else ():
+                    if part in thing:
+                        assert known.setdefault((one.app, name, thing[name], part), thing[part]) == thing[part]
+    assert {name for _, name, _, _ in known} == set(SAME)
+
+
 def test_all_apis_of_these_apps_are_called_by_many_events() -> None:
-    apps = ("Amazon", "Spotify", "Fitbit", "Chase", "Robinhood", "WhatsApp", "Gmail", "LinkedIn")
-    mine = [call for call in CALLS if call[0] in apps]
+    mine = [call for call in CALLS if call[0] in EIGHT]
     assert len(mine) == 44
     assert {(one.app, one.api) for one in many_events(1000, mine)} == set(mine)

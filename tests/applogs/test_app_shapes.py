@@ -15,7 +15,17 @@ import pytest
 from app_events import CALLS, HOME, PERSONA, drawn_event, log_of, many_events
 from applog_worlds import DATA
 
-from pipelines.applogs.synthesis.apps import RUNNING
+from pipelines.applogs.synthesis.apps import (
+    RUNNING,
+    amazon,
+    chase,
+    fitbit,
+    gmail,
+    linkedin,
+    robinhood,
+    spotify,
+    whatsapp,
+)
 from pipelines.applogs.synthesis.apps.phone import Phone
 from pipelines.applogs.synthesis.tree import Place
 
@@ -129,3 +139,16 @@ def test_real_logs_fit_the_golden_shapes() -> None:
         golden = GOLDEN[log["app_name"].lower().replace(" ", "_")][log["api_name"]]
         assert differences(log["request"], golden["request"], "request") == []
         assert differences(log["response"], golden["response"], "response") == []
+
+
+TABLES = [
+    *(amazon.MAKERS, amazon.REVIEWS, amazon.ORDINARY, spotify.ARTISTS, spotify.SONGS, spotify.GENRES),
+    *(fitbit.STARTS, fitbit.ROUTES, chase.EVERYDAY, robinhood.INDEXES, robinhood.COMPANIES, whatsapp.SMALL_TALK),
+    *(gmail.ARRIVING, gmail.SUBJECTS, gmail.BODIES, linkedin.PAGES, linkedin.POSTS, linkedin.TITLES),
+    linkedin.COMPANIES,
+]
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: str(table[0])[:30])
+def test_what_is_made_up_is_said_in_10_to_30_ways(table: tuple) -> None:
+    assert 10 <= len(set(table)) == len(table) <= 30

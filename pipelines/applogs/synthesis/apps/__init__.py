@@ -24,6 +24,11 @@ What all apps share
 - `slots.fields` may name parts of the entity by the API's own names (`artist`, `company`, `price`, …):
   `call.fact("artist", made_up)`. `fields.other_category` is the class of `others`, where it is not `category`.
 
+Some logs show a thing by what stands for it alone, as the published ones do: WriteReview of Amazon and ApplyJob the
+id; AddToPlaylist the ids of songs; BuyStock, SellStock, GetPortfolio and GetWatchlist the symbol; TransferMoney the
+account; a chat shows the `reply` to what was sent when it is opened. What shows a thing by name only in its running
+parts (AddToCart, AddToWishlist, Checkout) shows it nevertheless in every log.
+
 The shape of every API is written by hand in tests/applogs/golden_shapes/<app, lower case, _>.json.
 """
 

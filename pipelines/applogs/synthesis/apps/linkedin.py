@@ -1,6 +1,8 @@
 """LinkedIn: a profile whose skills and experiences grow, a feed of what others post, and jobs."""
 
-from pipelines.applogs.synthesis.apps.app import KEPT, Api, App, Call, Exchange, Json
+from datetime import timedelta
+
+from pipelines.applogs.synthesis.apps.app import KEPT, Api, App, Call, Exchange, Json, iso
 from pipelines.applogs.synthesis.apps.entities import contact_id, identifier, slug, whole_of
 from pipelines.applogs.synthesis.tree import Place
 from pipelines.applogs.synthesis.world import Persona
@@ -86,26 +88,22 @@ class LinkedIn:
 
     def get_feed(self, call: Call) -> Exchange:
         """What others post; `text` of `person` comes first."""
-        posts = []
-        if text := call.slots.get("text"):
-            posts.append(_others_post(call, _author(call), text, 0))
         pages = call.several("pages", PAGES, 6)
         words = call.several("posts", POSTS, call.place.whole("count", 5, 6))
-        posts += [_others_post(call, *one, n) for n, one in enumerate(zip(pages, words, strict=False), start=1)]
+        posts = [_others_post(call, *one) for one in zip(pages, words, strict=False)]
+        if text := call.slots.get("text"):
+            posts.insert(0, _others_post(call, _author(call), text))
         return {}, {"posts": posts}
 
     def like_post(self, call: Call) -> Exchange:
         """Likes what `text` of `person` says, or what some page posted."""
-        post = identifier("post", call.slots.get("text") or call.one("post", POSTS))
-        return {"post_id": post}, {
-            "post_id": post,
-            "likes_count": whole_of("likes", post, 3, 240) + 1,
-            "liked_at": call.stamp(),
-        }
+        post = _others_post(call, _author(call), call.slots.get("text") or call.one("post", POSTS))
+        liked = {**post, "likes_count": post["likes_count"] + 1}
+        return {"post_id": post["post_id"]}, {"post": liked, "liked_at": call.stamp()}
 
     def comment_on_post(self, call: Call) -> Exchange:
-        """The user's words (`text`) on a post: on the one that says `title`, or on some page's."""
-        post = identifier("post", call.slots.get("title") or call.one("post", POSTS))
+        """The user's words (`text`) on a post: on what `title` of `person` says, or on some page's."""
+        post = _post_id(call, _author(call), call.slots.get("title") or call.one("post", POSTS))
         comment = {"comment_id": call.new_id("comment"), "post_id": post, "author": self._me}
         return {"post_id": post, "comment": call.slots["text"]}, {
             "comment": {**comment, "content": call.slots["text"], "timestamp": call.stamp()}
@@ -147,9 +145,15 @@ def _author(call: Call) -> str:
     return contact_id(person).replace("contact", "member", 1) if person else call.one("author", PAGES)
 
 
-def _others_post(call: Call, author: str, content: str, n: int) -> Json:
-    post = identifier("post", content)
-    stamp = call.before(("posted", n), 20 + 400 * n, 400 + 400 * n)
+def _post_id(call: Call, author: str, content: str) -> str:
+    return identifier("post", f"{call.moment.date()} {author}: {content}")
+
+
+def _others_post(call: Call, author: str, content: str) -> Json:
+    """A post of others: the same one all day, from the three days before."""
+    post = _post_id(call, author, content)
+    today = call.moment.replace(hour=0, minute=0, second=0)
+    stamp = iso(today - timedelta(seconds=whole_of("posted", post, 60, 3 * 86_400)))
     return _post(post, author, content, stamp, whole_of("likes", post, 3, 240))
 
 
