@@ -60,7 +60,7 @@ def _of_user(one: Trajectory) -> dict[str, float]:
     sizes = {family: rows["evidence"].list.len() for (family,), rows in last.group_by(pl.col("family").cast(pl.String))}
     first_habits = first.filter(pl.col("family") == "habit")["evidence"].list.len()
     n_checkpoints = checkpoints.height
-    surfaces, texts = _surfaces(one)
+    of_an_api, own = surfaces(one)
     return {
         "logs a user": logs.height,
         "apps a user": logs["app"].n_unique(),
@@ -82,8 +82,8 @@ def _of_user(one: Trajectory) -> dict[str, float]:
         "keys never held that are imitated": one.evidence.join(one.intervals, on="state_key", how="anti")[
             "state_key"
         ].n_unique(),
-        "surfaces of an API": surfaces,
-        "share of texts with a surface of their own": texts,
+        "surfaces of an API": of_an_api,
+        "share of texts with a surface of their own": own,
         "keys where as_of and finished_chain differ, at a checkpoint": differ.height / n_checkpoints,
     }
 
@@ -92,7 +92,7 @@ def _mean(values: pl.Series | None) -> float:
     return 0.0 if values is None or values.is_empty() else float(values.cast(pl.Float64).mean())  # type: ignore[arg-type]
 
 
-def _surfaces(one: Trajectory) -> tuple[float, float]:
+def surfaces(one: Trajectory) -> tuple[float, float]:
     """Mean number of distinct surfaces of an API that takes words, and the share of distinct ones among all texts."""
     names = {part for text in one.intervals["value"] for part in re.findall(r"[^\",\[\]{}:]{3,}", text)}
     known = re.compile("|".join([r"\d+", *sorted(map(re.escape, names), key=lambda name: (-len(name), name))]))
