@@ -17,7 +17,11 @@ from resources.dag import InputStore, Models
 
 @dg.asset(
     partitions_def=ARM_SHARDS,
-    deps=[readouts, readings, dg.AssetDep("predictions"), dg.AssetDep("verdicts")],
+    deps=[
+        readouts,
+        readings,
+        *map(dg.AssetDep, ("predictions", "contexts", "answers", "oracle_answers", "verdicts")),
+    ],
     check_specs=checks.specs("model_calls", ARM_SHARDS),
     code_version=code_version("assets.experiment_costs"),
     group_name=GROUP,

@@ -78,6 +78,12 @@ onchain_board = _on(
     *("onchain_leaderboard", "onchain_report"),
     description="Leaderboard and report of an experiment on an on-chain release.",
 )
+answer = _on(
+    "answer",
+    ARM_SHARDS,
+    *("contexts", "answers", "oracle_answers", "model_calls", "applog_units"),
+    description="Build one shard's memories of app logs of an arm, ask them at their checkpoints, score the answers.",
+)
 fetch = _on("fetch", RANGES, "fetched", description="Fetch one range of blocks from the node of TRAILBENCH_RPC_URL.")
 decode = _on("decode", DROPS, "decoded", description="Decode a drop of chain logs or of market descriptions.")
 chain_markets = _on(
@@ -112,7 +118,9 @@ app_questions = _on(
     *("app_logs", "checkpoints", "tasks"),
     description="Logs, checkpoints and questions of one shard of a release of app logs.",
 )
-app_freeze = _on("app_freeze", RELEASES, "applog_funnel", description="Prove and freeze a release of app logs.")
+app_freeze = _on(
+    "app_freeze", RELEASES, "applog_funnel", "applog_release", description="Prove and freeze a release of app logs."
+)
 APPLOG_JOBS = [read_apps, app_states, app_questions, app_freeze]
 ONCHAIN_JOBS = [
     *(fetch, decode, chain_markets, chain_candidates, chain_draw, chain_instances, chain_support, chain_histories),
@@ -131,6 +139,7 @@ JOBS = [
     board,
     predict,
     onchain_board,
+    answer,
 ]
 STAGES: dict[str, tuple[tuple[str, bool, str], ...]] = {
     "commerce": (

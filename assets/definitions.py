@@ -5,6 +5,7 @@ import dagster as dg
 from assets import (
     accounting,
     applogs,
+    applogs_evaluation,
     applogs_freezing,
     automation,
     boards,
@@ -22,7 +23,7 @@ from resources.dag import GoldStore, InputStore, Models
 
 MODULES = (
     *(commerce, freezing, fetching, onchain, onchain_freezing, evaluation, onchain_evaluation),
-    *(applogs, applogs_freezing, judging, accounting, boards, onchain_boards),
+    *(applogs, applogs_freezing, applogs_evaluation, judging, accounting, boards, onchain_boards),
 )
 
 defs = dg.Definitions(

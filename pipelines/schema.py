@@ -7,6 +7,7 @@ its track.
 
 import polars as pl
 
+from pipelines.applogs.arm_tables import ARM_TABLES
 from pipelines.applogs.step_tables import PUBLISHED as APPLOGS_PUBLISHED
 from pipelines.commerce.tables import COMMERCE_TABLES
 from pipelines.evaluation.tables import EVALUATION_TABLES
@@ -23,6 +24,7 @@ TABLES: dict[str, Table] = {
     **ONCHAIN_PUBLISHED,
     **PREDICTION_TABLES,
     **APPLOGS_PUBLISHED,
+    **ARM_TABLES,
 }
 
 

@@ -95,6 +95,7 @@ def test_every_public_name_says_what_it_means(layer: str) -> None:
 
 def test_every_table_has_one_owner() -> None:
     from assets.accounting import model_calls
+    from assets.applogs_evaluation import answers, applog_units, contexts, oracle_answers
     from assets.definitions import defs
     from assets.evaluation import readings, readouts, units
     from assets.judging import verdicts
@@ -105,7 +106,10 @@ def test_every_table_has_one_owner() -> None:
     from pipelines.onchain.decoding import DROP_TABLES
     from pipelines.schema import TABLES
 
-    of_arms = (readouts, readings, verdicts, model_calls, units, predictions, prediction_units)
+    of_arms = (
+        *(readouts, readings, verdicts, model_calls, units, predictions, prediction_units),
+        *(contexts, answers, oracle_answers, applog_units),
+    )
     by_asset = {asset.key.to_user_string() for asset in of_arms}
     owned = {table: asset.key.to_user_string() for table, asset in OWNERS.items()}
     known = {key.to_user_string() for key in defs.resolve_asset_graph().get_all_asset_keys()}

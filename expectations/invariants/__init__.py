@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from expectations.invariants import asked, boards, calls, catalogue, judging, labels, logs, readings, trajectories
+from expectations.invariants.applog_arms import APPLOG_ARMS
 from expectations.invariants.applogs import APPLOGS
 from expectations.invariants.chain import CHAIN
 from expectations.invariants.cohort import COHORT
@@ -50,5 +51,6 @@ INVARIANTS: dict[str, Invariant] = {
     **COHORT,
     **PREDICTIONS,
     **APPLOGS,
+    **APPLOG_ARMS,
 }
 """The invariants of every table of the registry."""

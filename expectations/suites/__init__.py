@@ -13,6 +13,7 @@ from typing import Any
 
 import polars as pl
 
+from expectations.suites.applog_arms import APPLOG_ARMS
 from expectations.suites.applogs import APPLOGS
 from expectations.suites.commerce import COMMERCE
 from expectations.suites.evaluation import EVALUATION
@@ -50,7 +51,7 @@ __all__ = [
     "suite",
 ]
 
-OWN: dict[str, tuple[Expectation, ...]] = {**COMMERCE, **EVALUATION, **ONCHAIN, **PREDICTIONS, **APPLOGS}
+OWN: dict[str, tuple[Expectation, ...]] = {**COMMERCE, **EVALUATION, **ONCHAIN, **PREDICTIONS, **APPLOGS, **APPLOG_ARMS}
 """What a table promises beyond what the registry says."""
 
 

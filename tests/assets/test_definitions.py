@@ -7,6 +7,7 @@ import dagster as dg
 import pytest
 
 from assets import automation
+from assets.applogs_proofs import PROOFS as APPLOG_PROOFS
 from assets.definitions import defs
 from assets.onchain_proofs import PROOFS as ONCHAIN_PROOFS
 from assets.partitions import ARM_SHARDS, DROPS, EXPERIMENTS, RANGES, RELEASE_SHARDS, RELEASES
@@ -21,7 +22,7 @@ AXES = {
     "events": DROPS,
     "decoded": DROPS,
     "app_drop": DROPS,
-    **dict.fromkeys(("state_keys", "applog_funnel"), RELEASES),
+    **dict.fromkeys(("state_keys", "applog_funnel", "applog_release"), RELEASES),
     **dict.fromkeys(("app_logs", "checkpoints", "tasks"), RELEASE_SHARDS),
     "fetched": RANGES,
     **dict.fromkeys(("retractions", "markets", "wallets", "support", "onchain_release"), RELEASES),
@@ -31,6 +32,7 @@ AXES = {
     **dict.fromkeys(("taxonomy", "domains", "popularity", "funnel", "release"), RELEASES),
     **dict.fromkeys(("readouts", "readings", "verdicts", "model_calls", "units"), ARM_SHARDS),
     **dict.fromkeys(("predictions", "prediction_units"), ARM_SHARDS),
+    **dict.fromkeys(("contexts", "answers", "oracle_answers", "applog_units"), ARM_SHARDS),
     **dict.fromkeys(("leaderboard", "verdict_summary", "report", "onchain_leaderboard", "onchain_report"), EXPERIMENTS),
 }
 
@@ -56,11 +58,12 @@ def test_what_publishes_a_table_is_checked_on_its_own_partitions_and_blocks() ->
         checks.setdefault(asset, set()).add(key.name)
         assert node.partitions_def == AXES[asset], f"{key} has other partitions than its asset"
         assert node.blocking, f"{key} lets the next step go on"
-    tables = set(AXES) - {"fetched", "release", "onchain_release", "report", "onchain_report"}
+    tables = set(AXES) - {"fetched", "release", "onchain_release", "applog_release", "report", "onchain_report"}
     assert checks == {
         **{name: {"sound", "consistent"} for name in tables},
         "release": set(PROOFS),
         "onchain_release": set(ONCHAIN_PROOFS),
+        "applog_release": set(APPLOG_PROOFS),
         "leaderboard": {"sound", "consistent", *CREDIBLE},
     }
 
@@ -73,8 +76,8 @@ def test_jobs_have_the_partitions_of_their_assets_and_leave_no_asset_out() -> No
         assert {AXES[name] for name in assets} == {resolved.partitions_def}, job.name
         assert resolved.description
         selected += assets
-    # The calls of an arm are accounted alike in both tracks, and again when judges were asked.
-    assert sorted(selected) == sorted([*AXES, "model_calls", "model_calls"])
+    # The calls of an arm are accounted alike in every track, and again when judges were asked.
+    assert sorted(selected) == sorted([*AXES, *["model_calls"] * 3])
 
 
 def test_sensors_and_schedule_run_by_themselves() -> None:
@@ -92,8 +95,9 @@ def test_gold_is_handed_only_to_who_labels_or_scores() -> None:
     holders = {name for name, asset in definitions.items() if "gold" in asset.required_resource_keys}
     commerce = {"positives", "pools", "funnel", "release", "popularity"}
     onchain = {"holdings", "belief_instances", "trade_instances", "support", "histories", "onchain_release"}
-    applogs = {"app_drop", "state_keys", "tasks", "applog_funnel"}
+    applogs = {"app_drop", "state_keys", "tasks", "applog_funnel", "applog_release"}
     scoring = {
+        *("oracle_answers", "applog_units"),
         "units",
         "leaderboard",
         "verdict_summary",
@@ -141,5 +145,5 @@ def test_every_table_asset_states_the_version_of_its_code() -> None:
     """So that the UI shows what a changed rule made stale. The board's own fingerprint says it for the others."""
     unstated = {name for name, node in NODES.items() if node.code_version is None}
     boards = {"leaderboard", "report", "onchain_leaderboard", "onchain_report"}
-    assert unstated == {*boards, "release", "onchain_release", "fetched"}
+    assert unstated == {*boards, "release", "onchain_release", "applog_release", "fetched"}
     assert NODES["batches"].code_version == code_version("pipelines.commerce.batches")
