@@ -43,7 +43,11 @@ CONTENTS = (
 )
 """What pages say that were written elsewhere."""
 STATUSES = ("Not started", "Open", "Draft", "Logged", "Saved", "New", "Listed", "Noted", "Recorded", "Filed")
-_WORD = re.compile(r"[^\W_]{3,}")
+_WORD = re.compile(r"[^\W_]{4,}")
+_LITTLE = frozenset(
+    {"about", "from", "have", "here", "into", "list", "more", "that", "this", "what", "when", "with", "your"}
+)
+"""Words that no page is found by, as are those of up to three letters."""
 
 
 class Account:
@@ -112,7 +116,7 @@ class Account:
     def search(self, call: Call) -> Exchange:
         """Pages that share a word with the query (`text`), last written first; the one that the event names at once."""
         query = call.said("text")
-        words = set(_WORD.findall(query.lower()))
+        words = set(_WORD.findall(query.lower())) - _LITTLE
         named = call.said("title", "entity")
         results = [
             {
