@@ -10,7 +10,7 @@ from pipelines.applogs.synthesis.world import Persona
 MAKERS = (
     *("Aldermoor", "Brightfen", "Calder & Wick", "Dunnock", "Eastmere", "Fennimore Works", "Gannet", "Halewell"),
     *("Inverloch", "Jessamy", "Kittiwake", "Lindenhall", "Marlpit", "Nettleby", "Oakhanger", "Pebbleford"),
-    *("Quillon", "Ravensbourne", "Saltmarsh", "Thistledown"),
+    *("Quillon", "Ravensbourne", "Sorrelby", "Thistledown"),
 )
 """Makers that stand only beside what was searched for."""
 REVIEWS = (

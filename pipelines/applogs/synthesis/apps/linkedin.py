@@ -42,7 +42,7 @@ TITLES = (
 COMPANIES = (
     *("Alder & Finch", "Bramble Works", "Cinder Lane Group", "Dovetail Services", "Elmstead Partners"),
     *("Foxglove Ltd", "Greenacre Trust", "Hollow Oak", "Ivy Bridge Co-op", "Jackdaw Systems", "Kestrel House"),
-    *("Larch & Sons", "Millrace", "Nine Arches", "Otter Bank"),
+    *("Larch & Sons", "Millhouse Row", "Nine Arches", "Otter Bank"),
 )
 """Employers that stand only beside what was searched for."""
 WHERE = ("Remote", "On site", "Hybrid", "On site, part time", "Remote, with travel")

@@ -15,12 +15,24 @@ SONGS = (
     *("After the Ferry", "Borrowed Umbrella", "Copper Rain", "Down by the Sidings", "Every Other Window"),
     *("Five Bells", "Gravel and Glass", "Halfway Up the Stairs", "Ink on the Map", "Just Past Midnight"),
     *("Kitchen Light", "Long Way Round", "Morning Platform", "North of Here", "Open Gate", "Paper Boats"),
-    *("Quarter Past", "Row of Poplars", "Salt on the Road", "Two Trains"),
+    *("Quarter to Nine", "Row of Poplars", "Salt on the Road", "Two Trains"),
 )
 GENRES = (
-    *("indie folk", "ambient", "jazz", "classical", "electronic", "pop", "rock", "soul", "country", "hip hop"),
-    *("blues", "reggae"),
+    *(
+        "charts",
+        "radio",
+        "singles",
+        "album cuts",
+        "bonus tracks",
+        "live",
+        "remixes",
+        "covers",
+        "compilations",
+        "b-sides",
+    ),
+    *("demos", "reissues"),
 )
+"""Genres of songs of which no event tells one: they speak of no style that anybody might like."""
 
 
 class Spotify:

@@ -10,10 +10,10 @@ SHOWN = 8
 MEDIA = {"image": "IMG_{:04}.jpg", "video": "VID_{:04}.mp4", "audio": "AUD_{:04}.opus", "document": "DOC_{:04}.pdf"}
 SMALL_TALK = (
     *("Ok!", "Sounds good", "Haha yes", "Will do", "On my way back, talk later", "Thanks!!", "No rush", "👍"),
-    *("Just saw this, sorry", "Call you in a bit?", "That made me laugh", "Good morning!", "Sleep well", "Perfect"),
-    *("Let me check and get back to you", "Did you see the news?", "Same here", "It's raining again", "Got it"),
+    *("Just saw this, sorry", "Call you in a bit?", "That made me laugh", "Hey!", "Take care", "Perfect"),
+    *("Let me check and get back to you", "Did you see the news?", "Same here", "Typical", "Got it"),
     *("Miss you!", "Phone was on silent", "Almost there", "Fine by me", "Tell me later", "Wow, ok", "❤️", "Sure"),
-    *("Can't talk now, message me", "Long day. You?", "Happy Friday"),
+    *("Can't talk now, message me", "Long day. You?", "Have a good one"),
 )
 """What anybody writes to anybody; it tells nothing."""
 
