@@ -10,11 +10,11 @@ from pipelines.applogs.synthesis.timelines import QUIET, Change, Life, Line, liv
 from pipelines.applogs.synthesis.tree import Place
 from pipelines.applogs.synthesis.world import Interval
 
-RATES = {"modify": 0.055, "detail": 0.03, "remove": 0.02}
+RATES = {"modify": 0.04, "detail": 0.025, "remove": 0.02}
 """Chances a window that an attribute changes, changes in its qualifier only, or ends, by itself."""
 LATE = {True: 0.06, False: 0.004}
 """Chance a window that it comes later, by itself: for those whom it suits, and for others."""
-ELEMENT_RATES = {"add": 0.2, "remove": 0.12}
+ELEMENT_RATES = {"add": 0.1, "remove": 0.07}
 """Chances a window that a collection wins or loses an element by itself."""
 MOST = 5
 """Elements a user holds at the same time."""

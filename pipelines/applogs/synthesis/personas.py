@@ -1,4 +1,4 @@
-"""Personas: twelve archetypes, from which users differ by age, income, household, people about them and an interest."""
+"""Personas: twelve archetypes, whose users differ by age, income, household and the interests that they take of it."""
 
 from dataclasses import dataclass
 
@@ -136,6 +136,8 @@ ARCHETYPES = (
         ("my flatmate", "my mentor", "a friend from the course", "my mother", "my brother"),
     ),
 )
+KEPT = 4
+"""Traits that a user takes of the archetype."""
 CITIES = (
     "Northfold", "Harrowmere", "Callister", "Port Ansley", "Wendlebury", "Tarnow Bay", "Elmscourt", "Greywater",
     "Saint Orrin", "Fairhaven Cross", "Lindenford", "Oxmoor",
@@ -153,10 +155,10 @@ STRANGERS = (
 
 
 def persona_of(root: Place, user_id: str) -> Persona:
-    """Who a user is: an archetype with one of its traits gone and another come."""
+    """Who a user is: some traits of an archetype, and one that is not of it."""
     here = root.at("persona")
     kind = here.one("archetype", ARCHETYPES)
-    kept = here.some("traits", kind.traits, len(kind.traits) - 1)
+    kept = here.some("traits", kind.traits, KEPT)
     fresh = here.one("interest", [trait for trait in TRAITS if trait not in kind.traits])
     wake = here.whole("wake", 21, 27) * 15
     return Persona(

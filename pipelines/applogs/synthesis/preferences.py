@@ -22,7 +22,7 @@ STEP = 0.05
 """Standard deviation of the walk a window."""
 REST = timedelta(days=180)
 """What moves by itself has not moved for so long: two windows."""
-MOVES = 0.75
+MOVES = 0.55
 """Chance that a weight moves by itself when 2–4 windows are over."""
 REASONS = (
     "it kept working out better for me",

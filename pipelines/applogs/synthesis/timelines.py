@@ -23,8 +23,13 @@ Choice = TypeVar("Choice")
 Told = TypeVar("Told", contravariant=True)
 
 
-HELD = {True: 0.86, False: 0.05}
+HELD = {True: 0.76, False: 0.03}
 """Probability that a state is true at the beginning: for those whom it suits, and for others."""
+STRIKES = 0.5
+"""Share of the chances of `On` that come true: one event moves a few states of a user, not all that could answer."""
+STRANGE = 0.25
+"""The same again for what would begin with an event for those whom it does not suit."""
+BEGINS = ("add", "acquire")
 CATEGORY = {family: category for category, family in CATEGORIES.items()}
 
 
@@ -73,22 +78,23 @@ def plan(life: Life, home: Place, state: State, rates: Mapping[str, float], reas
     `rates` are chances a window, `reasons` those of the family. An effect comes 1–14 days after its event; what the
     event's end undoes, is undone 1–5 days after it, unless the span is over.
     """
-    span = life.span
+    span, suits = life.span, life.suits(state)
     changes = []
     for event in life.life_events:
         for on in state.moved_by:
-            here = home.at("event", event.id, on.does)
-            if on.kind != event.kind or not here.chance("moved", on.chance):
+            likely = on.chance * STRIKES * (STRANGE if on.does in BEGINS and not suits else 1)
+            if on.kind != event.kind or not home.chance(f"{event.id}/{on.does}", likely):
                 continue
+            here = home.at(event.id, on.does)
             moment = midnight(event.moment + timedelta(days=here.whole("delay", 0, 13)))
             until = event.until and midnight(event.until + timedelta(days=here.whole("undone", 0, 4)))
             changes.append(Change(moment, on.does, here, event.words, event, until))
     for window in range(span.windows):
-        begin = span.opening(window)
-        days = (span.opening(window + 1) - begin).days
         for does, rate in rates.items():
-            here = home.at(window, does)
-            if here.chance("moved", rate):
+            if home.chance(f"{window}/{does}", rate):
+                here = home.at(window, does)
+                begin = span.opening(window)
+                days = (span.opening(window + 1) - begin).days
                 moment = begin + timedelta(days=here.whole("day", 0, days - 1))
                 changes.append(Change(moment, does, here, here.one("reason", state.reasons or reasons)))
     return in_order(changes, span)

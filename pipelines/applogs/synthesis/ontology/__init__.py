@@ -48,7 +48,22 @@ Operations: initial, shift (other pole), refine (other intensity or qualifier); 
 `wake` and `sleep` ("HH:MM"), `district`, `others_people` (relations that only distractors use).
 """
 
-from pipelines.applogs.synthesis.ontology import health_selfcare
+from pipelines.applogs.synthesis.ontology import (
+    family_relationships,
+    finances_living,
+    health_selfcare,
+    leisure_media,
+    social_community,
+    work_education,
+)
 from pipelines.applogs.synthesis.ontology.forms import Ontology
 
-ONTOLOGY: Ontology = {"health_selfcare": health_selfcare.STATES}
+ONTOLOGY: Ontology = {
+    "work_education": work_education.STATES,
+    "family_relationships": family_relationships.STATES,
+    "social_community": social_community.STATES,
+    "health_selfcare": health_selfcare.STATES,
+    "finances_living": finances_living.STATES,
+    "leisure_media": leisure_media.STATES,
+}
+"""Domain → its states."""

@@ -14,6 +14,11 @@ DOMAINS = (
 WEEKS = (1, 2, 3, 4, "last")
 
 
+def listed(text: str) -> tuple[str, ...]:
+    """Items of a text, parted by semicolons; lines are joined."""
+    return tuple(" ".join(item.split()) for item in text.split(";") if item.strip())
+
+
 @dataclass(frozen=True, slots=True)
 class On:
     """What a kind of life event does to a state, and with which probability.

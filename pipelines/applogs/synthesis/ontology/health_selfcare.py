@@ -1,6 +1,6 @@
 """Health and self-care: where one trains and is treated, gear, routines of body and rest."""
 
-from pipelines.applogs.synthesis.ontology.forms import Attribute, Collection, Habit, On, Preference, State
+from pipelines.applogs.synthesis.ontology.forms import Attribute, Collection, Habit, On, Preference, State, listed
 from pipelines.applogs.synthesis.ontology.slots import FRI, MON, SAT, SUN, THU, TUE, WED, WORKDAYS, slot
 
 ATTRIBUTES: tuple[State, ...] = (
@@ -11,23 +11,14 @@ ATTRIBUTES: tuple[State, ...] = (
         act="train at {entity} on the {qualifier}",
         category="gym",
         shows=("Google Maps/CheckIn", "Chase/PayBill", "Gmail/ReadEmail"),
-        entities=(
-            "Harbor Lane Climbing Gym",
-            "Ironwood Fitness",
-            "The Old Boiler House Gym",
-            "Pulse & Plate Studio",
-            "Riverside Strength Club",
-            "Northgate Boulder Hall",
-            "Foundry Street Fitness",
-            "Blue Door Training Rooms",
-        ),
-        qualifiers=(
-            "annual off-peak membership",
-            "monthly all-hours membership",
-            "ten-visit card",
-            "weekend-only membership",
-            "student-rate membership",
-        ),
+        entities=listed("""
+            Harbor Lane Climbing Gym; Ironwood Fitness; The Old Boiler House Gym; Pulse & Plate Studio; Riverside
+            Strength Club; Northgate Boulder Hall; Foundry Street Fitness; Blue Door Training Rooms
+        """),
+        qualifiers=listed("""
+            annual off-peak membership; monthly all-hours membership; ten-visit card; weekend-only membership;
+            student-rate membership
+        """),
         amount=(2_900, 8_900),
         moved_by=(On("injury", "remove", 0.5), On("move", "modify"), On("squeeze", "detail", 0.6)),
     ),
@@ -38,22 +29,13 @@ ATTRIBUTES: tuple[State, ...] = (
         act="go to {entity} for {qualifier}",
         category="doctor",
         shows=("Google Maps/GetDirections", "Gmail/ReadEmail"),
-        entities=(
-            "Larkfield Surgery",
-            "Canal Row Medical Practice",
-            "Dover House Clinic",
-            "Brightwater Health Centre",
-            "Hollis Street Practice",
-            "Elm Park Surgery",
-            "Weir Lane Doctors",
-            "Six Oaks Health Centre",
-        ),
-        qualifiers=(
-            "yearly check-ups",
-            "monthly blood pressure checks",
-            "six-monthly blood tests",
-            "appointments by video only",
-        ),
+        entities=listed("""
+            Larkfield Surgery; Canal Row Medical Practice; Dover House Clinic; Brightwater Health Centre; Hollis
+            Street Practice; Elm Park Surgery; Weir Lane Doctors; Six Oaks Health Centre
+        """),
+        qualifiers=listed("""
+            yearly check-ups; monthly blood pressure checks; six-monthly blood tests; appointments by video only
+        """),
         moved_by=(On("move", "modify"), On("illness", "detail"), On("new_child", "modify", 0.3)),
     ),
     Attribute(
@@ -63,22 +45,13 @@ ATTRIBUTES: tuple[State, ...] = (
         act="see {entity}, {qualifier}",
         category="dentist",
         shows=("Gmail/ReadEmail", "Chase/PayBill", "Google Maps/GetDirections"),
-        entities=(
-            "Pearl Lane Dental",
-            "Whitcombe Dental Rooms",
-            "Station Dental Care",
-            "Juniper Dental Practice",
-            "Quayside Smiles",
-            "Mill Street Dentists",
-            "Oakrise Dental",
-            "Old Mint Dental Studio",
-        ),
-        qualifiers=(
-            "two cleanings a year",
-            "one cleaning a year",
-            "a night guard refit every spring",
-            "the dental plan",
-        ),
+        entities=listed("""
+            Pearl Lane Dental; Whitcombe Dental Rooms; Station Dental Care; Juniper Dental Practice; Quayside Smiles;
+            Mill Street Dentists; Oakrise Dental; Old Mint Dental Studio
+        """),
+        qualifiers=listed("""
+            two cleanings a year; one cleaning a year; a night guard refit every spring; the dental plan
+        """),
         amount=(4_000, 14_000),
         moved_by=(On("move", "modify", 0.5), On("squeeze", "detail", 0.4)),
     ),
@@ -89,17 +62,11 @@ ATTRIBUTES: tuple[State, ...] = (
         act="follow the {entity} with {qualifier}",
         category="nutrition",
         shows=("UberEats/PlaceOrder", "Notion/UpdatePage", "LLM Assistant/ContinueConversation"),
-        entities=(
-            "Green Plate plan",
-            "Harbour Mediterranean plan",
-            "Slow Carb plan",
-            "High Protein plan",
-            "Half Veggie plan",
-            "Low Salt plan",
-            "Early Supper plan",
-            "Whole Grain plan",
-        ),
-        qualifiers=("one free day a week", "no sugar on workdays", "a twelve-hour fast at night", "a daily food log"),
+        entities=listed("""
+            Green Plate plan; Harbour Mediterranean plan; Slow Carb plan; High Protein plan; Half Veggie plan; Low
+            Salt plan; Early Supper plan; Whole Grain plan
+        """),
+        qualifiers=listed("one free day a week; no sugar on workdays; a twelve-hour fast at night; a daily food log"),
         moved_by=(On("illness", "modify", 0.8), On("trip", "detail", 0.3), On("injury", "detail", 0.3)),
     ),
     Attribute(
@@ -109,17 +76,11 @@ ATTRIBUTES: tuple[State, ...] = (
         act="aim for {entity}, {qualifier}",
         category="steps",
         shows=("Fitbit/SetGoals", "Fitbit/SyncDevice"),
-        entities=(
-            "7,000 steps a day",
-            "8,000 steps a day",
-            "8,500 steps a day",
-            "9,000 steps a day",
-            "10,000 steps a day",
-            "11,000 steps a day",
-            "12,000 steps a day",
-            "14,000 steps a day",
-        ),
-        qualifiers=("counted on workdays only", "counted every day", "averaged over the week", "with Sundays off"),
+        entities=listed("""
+            7,000 steps a day; 8,000 steps a day; 8,500 steps a day; 9,000 steps a day; 10,000 steps a day; 11,000
+            steps a day; 12,000 steps a day; 14,000 steps a day
+        """),
+        qualifiers=listed("counted on workdays only; counted every day; averaged over the week; with Sundays off"),
         moved_by=(On("injury", "modify", 0.8), On("pet", "modify", 0.6), On("illness", "modify", 0.5)),
     ),
     Attribute(
@@ -129,17 +90,11 @@ ATTRIBUTES: tuple[State, ...] = (
         act="talk to a therapist at {entity}, {qualifier}",
         category="therapy",
         shows=("Chase/PayBill", "Gmail/ReadEmail"),
-        entities=(
-            "Quiet Harbour Counselling",
-            "Larch Room Therapy",
-            "Open Window Practice",
-            "Stillwater Counselling",
-            "Corner House Therapy",
-            "Birch & Bell Practice",
-            "North Light Counselling",
-            "Green Lamp Therapy",
-        ),
-        qualifiers=("fifty minutes by video", "fifty minutes in person", "a group session", "a monthly follow-up"),
+        entities=listed("""
+            Quiet Harbour Counselling; Larch Room Therapy; Open Window Practice; Stillwater Counselling; Corner House
+            Therapy; Birch & Bell Practice; North Light Counselling; Green Lamp Therapy
+        """),
+        qualifiers=listed("fifty minutes by video; fifty minutes in person; a group session; a monthly follow-up"),
         amount=(5_500, 9_500),
         moved_by=(On("parent_ill", "add", 0.3), On("new_child", "detail", 0.5), On("move", "detail", 0.4)),
     ),
@@ -150,22 +105,13 @@ ATTRIBUTES: tuple[State, ...] = (
         act="train for the {entity}, {qualifier}",
         category="race",
         shows=("Gmail/ReadEmail", "Notion/UpdatePage", "Chase/PayBill"),
-        entities=(
-            "Harbour Half Marathon",
-            "Mill Valley 10K",
-            "Lantern Night Run",
-            "Three Bridges Marathon",
-            "Orchard Trail 25",
-            "Canal Relay",
-            "Winter Ridge Run",
-            "Old Town Mile",
-        ),
-        qualifiers=(
-            "hoping just to finish",
-            "aiming for a personal best",
-            "on a sixteen-week plan",
-            "with a charity bib",
-        ),
+        entities=listed("""
+            Harbour Half Marathon; Mill Valley 10K; Lantern Night Run; Three Bridges Marathon; Orchard Trail 25; Canal
+            Relay; Winter Ridge Run; Old Town Mile
+        """),
+        qualifiers=listed("""
+            hoping just to finish; aiming for a personal best; on a sixteen-week plan; with a charity bib
+        """),
         amount=(2_500, 7_000),
         moved_by=(On("injury", "remove", 0.7), On("new_circle", "add", 0.2), On("new_child", "remove", 0.5)),
     ),
@@ -176,17 +122,11 @@ ATTRIBUTES: tuple[State, ...] = (
         act="sleep on a {entity}, {qualifier}",
         category="bedding",
         shows=("Amazon/Checkout", "Amazon/WriteReview"),
-        entities=(
-            "Dunmore latex mattress",
-            "Felt & Fern futon",
-            "Nightjar foam mattress",
-            "Alder spring mattress",
-            "Moss hybrid mattress",
-            "Cloudrest topper",
-            "Heron firm mattress",
-            "Saltmarsh wool mattress",
-        ),
-        qualifiers=("with blackout curtains", "with a weighted blanket", "with a sunrise lamp", "with the window open"),
+        entities=listed("""
+            Dunmore latex mattress; Felt & Fern futon; Nightjar foam mattress; Alder spring mattress; Moss hybrid
+            mattress; Cloudrest topper; Heron firm mattress; Saltmarsh wool mattress
+        """),
+        qualifiers=listed("with blackout curtains; with a weighted blanket; with a sunrise lamp; with the window open"),
         amount=(19_000, 78_000),
         moved_by=(On("move", "modify", 0.4), On("new_child", "detail", 0.5), On("injury", "modify", 0.3)),
     ),
@@ -200,19 +140,12 @@ COLLECTIONS: tuple[State, ...] = (
         act="own the {entity}, {qualifier}",
         category="sports equipment",
         shows=("Amazon/Checkout", "Amazon/WriteReview", "Amazon/SearchProducts"),
-        entities=(
-            "Ridgeback adjustable dumbbells",
-            "Calla yoga mat",
-            "Pacer road shoes",
-            "Tidewater resistance bands",
-            "Brindle kettlebell",
-            "Aerolite jump rope",
-            "Stonepath foam roller",
-            "Kestrel indoor bike",
-            "Low Tide rowing machine",
-            "Summit pull-up bar",
-        ),
-        qualifiers=("bought new", "bought second-hand", "borrowed for good", "the grey model"),
+        entities=listed("""
+            Ridgeback adjustable dumbbells; Calla yoga mat; Pacer road shoes; Tidewater resistance bands; Brindle
+            kettlebell; Aerolite jump rope; Stonepath foam roller; Kestrel indoor bike; Low Tide rowing machine;
+            Summit pull-up bar
+        """),
+        qualifiers=listed("bought new; bought second-hand; borrowed for good; the grey model"),
         amount=(1_800, 24_000),
         moved_by=(On("injury", "add", 0.5), On("windfall", "add", 0.4), On("move", "remove", 0.5)),
     ),
@@ -223,18 +156,11 @@ COLLECTIONS: tuple[State, ...] = (
         act="take {entity}, {qualifier}",
         category="supplements",
         shows=("Amazon/AddToCart", "Amazon/Checkout"),
-        entities=(
-            "Sunfield vitamin D",
-            "Clearstream magnesium",
-            "Root & Rye iron tablets",
-            "Northsea omega-3",
-            "Meadow zinc drops",
-            "Plainly creatine",
-            "Hale B12 spray",
-            "Ember turmeric capsules",
-            "Morrow probiotics",
-        ),
-        qualifiers=("one with breakfast", "one before bed", "every other day", "only on training days"),
+        entities=listed("""
+            Sunfield vitamin D; Clearstream magnesium; Root & Rye iron tablets; Northsea omega-3; Meadow zinc drops;
+            Plainly creatine; Hale B12 spray; Ember turmeric capsules; Morrow probiotics
+        """),
+        qualifiers=listed("one with breakfast; one before bed; every other day; only on training days"),
         amount=(900, 3_200),
         moved_by=(On("illness", "add", 0.8), On("injury", "add", 0.4), On("squeeze", "remove", 0.4)),
     ),
@@ -245,18 +171,12 @@ COLLECTIONS: tuple[State, ...] = (
         act="go to {entity}, {qualifier}",
         category="wellness class",
         shows=("Google Maps/CheckIn", "Instagram/PostStory", "Chase/PayBill"),
-        entities=(
-            "Slow Flow at Lantern Studio",
-            "Reformer Basics at Pier Nine",
-            "Tai Chi in Orchard Park",
-            "Stretch & Breathe at the Mill",
-            "Barre Hour at Rose Yard",
-            "Sound Bath at Chapel Rooms",
-            "Aqua Fit at Weir Baths",
-            "Mobility Lab at Foundry Street",
-            "Qigong at the Library Hall",
-        ),
-        qualifiers=("drop-in ticket", "block of eight", "trial month", "with a friend's guest pass"),
+        entities=listed("""
+            Slow Flow at Lantern Studio; Reformer Basics at Pier Nine; Tai Chi in Orchard Park; Stretch & Breathe at
+            the Mill; Barre Hour at Rose Yard; Sound Bath at Chapel Rooms; Aqua Fit at Weir Baths; Mobility Lab at
+            Foundry Street; Qigong at the Library Hall
+        """),
+        qualifiers=listed("drop-in ticket; block of eight; trial month; with a friend's guest pass"),
         amount=(900, 6_000),
         moved_by=(On("injury", "add", 0.4), On("new_circle", "add", 0.4), On("squeeze", "remove", 0.5)),
     ),
@@ -267,18 +187,12 @@ COLLECTIONS: tuple[State, ...] = (
         act="get {entity}, {qualifier}",
         category="treatment",
         shows=("Gmail/ReadEmail", "Chase/PayBill"),
-        entities=(
-            "physiotherapy at Weir Lane",
-            "acupuncture at Juniper Rooms",
-            "sports massage at Pier Nine",
-            "osteopathy at Dover House",
-            "allergy shots at Larkfield",
-            "light therapy at Elm Park",
-            "speech exercises at Hollis Street",
-            "foot care at Station Side",
-            "hearing check-ups at Brightwater",
-        ),
-        qualifiers=("a course of six", "once a month", "as long as needed", "paid by the insurance"),
+        entities=listed("""
+            physiotherapy at Weir Lane; acupuncture at Juniper Rooms; sports massage at Pier Nine; osteopathy at Dover
+            House; allergy shots at Larkfield; light therapy at Elm Park; speech exercises at Hollis Street; foot care
+            at Station Side; hearing check-ups at Brightwater
+        """),
+        qualifiers=listed("a course of six; once a month; as long as needed; paid by the insurance"),
         size=(1, 2),
         amount=(2_000, 7_500),
         moved_by=(On("injury", "add", 0.9), On("illness", "add", 0.5)),
@@ -294,18 +208,10 @@ HABITS: tuple[State, ...] = (
         category="Running",
         apps=("Fitbit/RecordActivity", "Fitbit/LogWorkout/workday", "Spotify/PlaySong/weekend"),
         weak=("Fitbit/SyncDevice",),
-        words=(
-            "an easy loop",
-            "intervals by the lampposts",
-            "a slow one with heavy legs",
-            "a progression run",
-            "hill repeats",
-            "a run without the watch",
-            "strides at the end",
-            "a steady half hour",
-            "a run in light rain",
-            "a chatty pace",
-        ),
+        words=listed("""
+            an easy loop; intervals by the lampposts; a slow one with heavy legs; a progression run; hill repeats; a
+            run without the watch; strides at the end; a steady half hour; a run in light rain; a chatty pace
+        """),
         minutes=(30, 35, 40, 45),
         slot=slot("dawn", MON, WED, FRI, SUN),
         counts=(2, 3),
@@ -318,6 +224,7 @@ HABITS: tuple[State, ...] = (
         indoors=(("Ironwood Treadmill Hall", "14 Foundry Street"), ("Home treadmill", "Spare room")),
         intensity="high",
         moved_by=(
+            On("pet", "days", 0.4),
             On("winter", "indoors", 0.6),
             On("summer", "time", 0.4),
             On("injury", "drop", 0.9),
@@ -334,18 +241,10 @@ HABITS: tuple[State, ...] = (
         category="Swimming",
         apps=("Fitbit/LogWorkout", "Google Maps/CheckIn"),
         weak=("Fitbit/SyncDevice",),
-        words=(
-            "forty easy lengths",
-            "drills and kicks",
-            "breathing every third stroke",
-            "a pyramid set",
-            "backstroke only",
-            "a busy lane",
-            "an empty pool for once",
-            "sprints at the end",
-            "a long slow mile",
-            "pull buoy sets",
-        ),
+        words=listed("""
+            forty easy lengths; drills and kicks; breathing every third stroke; a pyramid set; backstroke only; a busy
+            lane; an empty pool for once; sprints at the end; a long slow mile; pull buoy sets
+        """),
         minutes=(30, 40, 45),
         slot=slot("dawn", TUE, THU, SAT),
         counts=(1, 2),
@@ -358,6 +257,7 @@ HABITS: tuple[State, ...] = (
         intensity="medium",
         amount=(450, 800),
         moved_by=(
+            On("winter", "days", 0.5),
             On("injury", "acquire", 0.3),
             On("summer", "place", 0.5),
             On("new_child", "drop", 0.5),
@@ -373,23 +273,21 @@ HABITS: tuple[State, ...] = (
         category="Meditation",
         apps=("Spotify/PlaySong", "Fitbit/LogWorkout/workday"),
         weak=("Fitbit/SyncDevice",),
-        words=(
-            "ten slow breaths and then some",
-            "box breathing",
-            "eyes closed at the desk",
-            "a guided quiet track",
-            "counting down from a hundred",
-            "shoulders down, jaw loose",
-            "a few minutes by the window",
-            "body scan",
-            "long exhales",
-            "phone face down",
-        ),
+        words=listed("""
+            ten slow breaths and then some; box breathing; eyes closed at the desk; a guided quiet track; counting
+            down from a hundred; shoulders down, jaw loose; a few minutes by the window; body scan; long exhales;
+            phone face down
+        """),
         minutes=(10, 15, 20),
         slot=slot("two", *WORKDAYS),
         counts=(3, 5),
         places=(("Desk corner", "Home"), ("Quiet room", "Second floor"), ("Courtyard bench", "Inner courtyard")),
-        moved_by=(On("promotion", "time", 0.5), On("job_change", "place", 0.6), On("illness", "acquire", 0.5)),
+        moved_by=(
+            On("winter", "place", 0.5),
+            On("promotion", "time", 0.5),
+            On("job_change", "place", 0.6),
+            On("illness", "acquire", 0.5),
+        ),
     ),
     Habit(
         name="strength_training",
@@ -399,18 +297,10 @@ HABITS: tuple[State, ...] = (
         category="Weights",
         apps=("Fitbit/LogWorkout", "Google Maps/CheckIn/workday"),
         weak=("Fitbit/SyncDevice",),
-        words=(
-            "squats and rows",
-            "upper body",
-            "a short heavy session",
-            "deadlifts, form first",
-            "kettlebell circuit",
-            "core and carries",
-            "light weights, many repeats",
-            "bench day",
-            "pull-ups with a band",
-            "legs, sadly",
-        ),
+        words=listed("""
+            squats and rows; upper body; a short heavy session; deadlifts, form first; kettlebell circuit; core and
+            carries; light weights, many repeats; bench day; pull-ups with a band; legs, sadly
+        """),
         minutes=(35, 45, 50),
         slot=slot("five", MON, WED, FRI),
         counts=(2, 3),
@@ -422,6 +312,7 @@ HABITS: tuple[State, ...] = (
         ),
         intensity="high",
         moved_by=(
+            On("summer", "time", 0.6),
             On("injury", "drop", 0.8),
             On("job_change", "time", 0.6),
             On("move", "place", 0.6),
@@ -436,18 +327,10 @@ HABITS: tuple[State, ...] = (
         category="Walking",
         apps=("Fitbit/RecordActivity", "WhatsApp/SendMessage/workday", "Instagram/PostStory/weekend"),
         weak=("Fitbit/SyncDevice",),
-        words=(
-            "the long way by the water",
-            "twice around the square",
-            "up to the viewpoint and back",
-            "past the bakery",
-            "with an umbrella",
-            "slowly and talking",
-            "down to the lock",
-            "no phone",
-            "the loop with the old trees",
-            "a brisk one",
-        ),
+        words=listed("""
+            the long way by the water; twice around the square; up to the viewpoint and back; past the bakery; with an
+            umbrella; slowly and talking; down to the lock; no phone; the loop with the old trees; a brisk one
+        """),
         minutes=(25, 30, 40),
         slot=slot("five", TUE, THU, SUN),
         counts=(2, 3),
@@ -475,18 +358,11 @@ HABITS: tuple[State, ...] = (
         category="Stretching",
         apps=("Google Maps/CheckIn", "Fitbit/LogWorkout", "Chase/PayBill"),
         weak=("Fitbit/SyncDevice",),
-        words=(
-            "balance board",
-            "new exercises to take home",
-            "loosening the hip",
-            "taped up again",
-            "range of motion, two degrees more",
-            "strengthening the weak side",
-            "heat and stretch",
-            "a stern word about posture",
-            "single-leg work",
-            "slow progress",
-        ),
+        words=listed("""
+            balance board; new exercises to take home; loosening the hip; taped up again; range of motion, two degrees
+            more; strengthening the weak side; heat and stretch; a stern word about posture; single-leg work; slow
+            progress
+        """),
         minutes=(30, 40),
         slot=slot("six", THU),
         frequencies=("weekly", "biweekly"),
@@ -506,18 +382,10 @@ HABITS: tuple[State, ...] = (
         category="Yoga",
         apps=("Fitbit/LogWorkout", "Spotify/PlaySong", "Instagram/PostStory"),
         weak=("Fitbit/SyncDevice",),
-        words=(
-            "sun salutations",
-            "a slow flow",
-            "long holds",
-            "balance, mostly falling",
-            "a twist for the back",
-            "half an hour on the mat",
-            "yin",
-            "a new sequence",
-            "hips and hamstrings",
-            "the short version",
-        ),
+        words=listed("""
+            sun salutations; a slow flow; long holds; balance, mostly falling; a twist for the back; half an hour on
+            the mat; yin; a new sequence; hips and hamstrings; the short version
+        """),
         minutes=(25, 30, 40),
         slot=slot("early", SAT, SUN),
         frequencies=("weekly", "biweekly"),
@@ -533,24 +401,21 @@ HABITS: tuple[State, ...] = (
         activity="journaling",
         category="Journal",
         apps=("Notion/CreatePage", "Notion/UpdatePage/weekend"),
-        words=(
-            "three good things",
-            "what went wrong and why",
-            "a page about nothing",
-            "tomorrow in five lines",
-            "a worry written down",
-            "what I ate and how I slept",
-            "a sentence a day",
-            "a letter I will not send",
-            "small wins",
-            "what I noticed",
-        ),
+        words=listed("""
+            three good things; what went wrong and why; a page about nothing; tomorrow in five lines; a worry written
+            down; what I ate and how I slept; a sentence a day; a letter I will not send; small wins; what I noticed
+        """),
         minutes=(10, 15, 20),
         slot=slot("late"),
         frequencies=("daily", "weekly"),
         counts=(3, 4, 5),
         places=(("Bedside table", "Home"), ("Kitchen table", "Home"), ("Armchair by the lamp", "Home")),
-        moved_by=(On("parent_ill", "acquire", 0.3), On("new_child", "days", 0.6), On("course", "time", 0.4)),
+        moved_by=(
+            On("winter", "time", 0.5),
+            On("parent_ill", "acquire", 0.3),
+            On("new_child", "days", 0.6),
+            On("course", "time", 0.4),
+        ),
     ),
     Habit(
         name="medicine_refill",
@@ -559,18 +424,11 @@ HABITS: tuple[State, ...] = (
         activity="picking up a prescription",
         category="pharmacy",
         apps=("Google Maps/CheckIn", "Chase/PayBill", "Amazon/Checkout/weekend"),
-        words=(
-            "the usual box",
-            "two repeats left",
-            "the generic this time",
-            "a queue at the counter",
-            "ordered it ahead",
-            "asked about the dose",
-            "picked up mum's as well",
-            "a new leaflet to read",
-            "short supply, half a pack",
-            "the pharmacist knew me",
-        ),
+        words=listed("""
+            the usual box; two repeats left; the generic this time; a queue at the counter; ordered it ahead; asked
+            about the dose; picked up mum's as well; a new leaflet to read; short supply, half a pack; the pharmacist
+            knew me
+        """),
         minutes=(15, 20),
         slot=slot("four", dates=(6, 7, 8, 9)),
         frequencies=("monthly_by_date",),
@@ -592,26 +450,18 @@ PREFERENCES: tuple[State, ...] = (
         a="training in the open",
         b="training indoors",
         traits=("athlete", "outdoor"),
-        qualifiers=("above all on workdays", "whatever the weather", "above all for longer sessions", "when alone"),
+        qualifiers=listed("above all on workdays; whatever the weather; above all for longer sessions; when alone"),
         choices=(
             "Google/Search/training",
             "Google Maps/SearchPlaces/training",
             "Amazon/SearchProducts/sports equipment",
         ),
-        options_a=(
-            "Reservoir Trail circuit",
-            "Orchard Park bars",
-            "Harbour stairs",
-            "Ridge Path fartlek",
-            "Open-air boot camp",
-        ),
-        options_b=(
-            "Ironwood treadmill hour",
-            "Pulse & Plate spin class",
-            "Blue Door circuit",
-            "Foundry rowing hall",
-            "Garage weights",
-        ),
+        options_a=listed("""
+            Reservoir Trail circuit; Orchard Park bars; Harbour stairs; Ridge Path fartlek; Open-air boot camp
+        """),
+        options_b=listed("""
+            Ironwood treadmill hour; Pulse & Plate spin class; Blue Door circuit; Foundry rowing hall; Garage weights
+        """),
         moved_by=(On("injury", "b", 0.6), On("pet", "a", 0.6), On("new_circle", "a", 0.3)),
     ),
     Preference(
@@ -621,22 +471,12 @@ PREFERENCES: tuple[State, ...] = (
         a="home remedies",
         b="pharmacy products",
         traits=("health", "kin"),
-        qualifiers=("above all for colds", "for anything small", "when the children are ill", "as a first step"),
+        qualifiers=listed("above all for colds; for anything small; when the children are ill; as a first step"),
         choices=("Amazon/AddToCart/health", "Google/ClickResult/remedies", "Amazon/SearchProducts/health"),
-        options_a=(
-            "Ginger & thyme tea",
-            "Meadow honey",
-            "Salt steam inhaler",
-            "Cherry-stone pillow",
-            "Camomile flowers",
-        ),
-        options_b=(
-            "Clearnose spray",
-            "Hale cold tablets",
-            "Fastmend gel",
-            "Plainly painkillers",
-            "Northsea throat pastilles",
-        ),
+        options_a=listed("Ginger & thyme tea; Meadow honey; Salt steam inhaler; Cherry-stone pillow; Camomile flowers"),
+        options_b=listed("""
+            Clearnose spray; Hale cold tablets; Fastmend gel; Plainly painkillers; Northsea throat pastilles
+        """),
         moved_by=(On("illness", "b", 0.6), On("new_child", "b", 0.4), On("squeeze", "a", 0.4)),
     ),
     Preference(
@@ -646,10 +486,10 @@ PREFERENCES: tuple[State, ...] = (
         a="fast music",
         b="spoken podcasts",
         traits=("athlete", "music"),
-        qualifiers=("above all on long runs", "above all for weights", "in the morning", "when training alone"),
+        qualifiers=listed("above all on long runs; above all for weights; in the morning; when training alone"),
         choices=("Spotify/PlaySong/workout", "Spotify/SearchSongs/workout"),
-        options_a=("Redline Parade", "Concrete Sunrise", "Sprint Theory", "Voltage Garden", "Nine Lives Drums"),
-        options_b=("The Long Bench", "Ordinary Engines", "Half an Hour of Rivers", "Small Courts", "The Slow Desk"),
+        options_a=listed("Redline Parade; Concrete Sunrise; Sprint Theory; Voltage Garden; Nine Lives Drums"),
+        options_b=listed("The Long Bench; Ordinary Engines; Half an Hour of Rivers; Small Courts; The Slow Desk"),
         moved_by=(On("course", "b", 0.5), On("injury", "b", 0.3), On("new_circle", "a", 0.3)),
     ),
 )

@@ -1,0 +1,416 @@
+"""Finances and material living: home and its contracts, money put by, shopping, and the chores of both."""
+
+from pipelines.applogs.synthesis.ontology.forms import Attribute, Collection, Habit, On, Preference, State, listed
+from pipelines.applogs.synthesis.ontology.slots import FRI, MON, SAT, SUN, slot
+
+ATTRIBUTES: tuple[State, ...] = (
+    Attribute(
+        name="home_address",
+        label="home",
+        lasting=True,
+        act="live at {entity}, {qualifier}",
+        category="home",
+        shows=("Google Maps/ShareLocation", "Google Maps/GetDirections", "Amazon/Checkout"),
+        entities=listed("""
+            12 Canal Row; 7 Lantern Hill; 31 Mill Street; 4 Orchard Close; 58 Quay Road; 19 Upper Terrace; 2 Brick
+            Lane; 26 Station Side
+        """),
+        qualifiers=listed(
+            "two rooms on the third floor; the garden flat; a narrow house; the attic; with a shared yard"
+        ),
+        moved_by=(On("move", "modify", 1.0),),
+    ),
+    Attribute(
+        name="internet_provider",
+        label="internet at home",
+        act="get my internet from {entity}, {qualifier}",
+        category="internet",
+        shows=("Chase/PayBill", "Gmail/ReadEmail"),
+        entities=listed(
+            "Fathom Fibre; Skylark Home; Northline; Glasswire; Tern Broadband; Rivernet; Ember Link; Quickbeam"
+        ),
+        qualifiers=listed("250 megabit; 500 megabit; on a rolling contract; with television; on the two-year offer"),
+        amount=(2_400, 6_900),
+        moved_by=(On("move", "modify", 0.8), On("squeeze", "detail", 0.5), On("job_change", "detail", 0.3)),
+    ),
+    Attribute(
+        name="energy_tariff",
+        label="energy contract",
+        traits=("owner", "frugal"),
+        act="heat with {entity}, {qualifier}",
+        category="energy",
+        shows=("Chase/PayBill", "Gmail/ReadEmail", "Google/Search"),
+        entities=listed("""
+            Greenfold Power; Harbour Gas; Bright Meadow Energy; Copper Coil; Tidewater Electric; Hearthside;
+            Plainwatt; Windrow Co-op
+        """),
+        qualifiers=listed("on a fixed tariff; on the night tariff; on the solar tariff; paid every quarter"),
+        amount=(5_500, 21_000),
+        moved_by=(On("new_child", "modify", 0.3), On("squeeze", "modify", 0.7), On("move", "modify", 0.6)),
+    ),
+    Attribute(
+        name="car",
+        label="car",
+        traits=("driver",),
+        act="drive a {entity}, {qualifier}",
+        category="car",
+        shows=("Google Maps/GetDirections", "Chase/GetTransactions", "Gmail/ReadEmail"),
+        entities=listed("""
+            Corvin Estate; Tarn Electric; Pico Hatchback; Marlow Van; Alda Hybrid; Wren Compact; Solway Pickup; Lune
+            Cabriolet
+        """),
+        qualifiers=listed("bought used; on a lease; shared with a neighbour; with a roof box; in need of new tyres"),
+        amount=(12_000, 42_000),
+        moved_by=(On("new_car", "modify", 1.0), On("new_car", "add", 1.0), On("squeeze", "remove", 0.4)),
+    ),
+    Attribute(
+        name="savings_goal",
+        label="savings goal",
+        traits=("frugal", "investor"),
+        act="save for {entity}, {qualifier}",
+        category="savings",
+        shows=("Chase/TransferMoney", "Chase/GetBalance", "Notion/UpdatePage"),
+        entities=listed("""
+            a heat pump; a year off; a new kitchen; a canal boat; a deposit for a flat; an emergency cushion; a cargo
+            bike; the children's studies
+        """),
+        qualifiers=listed("a fixed sum a month; whatever is left; in a separate account; by the end of next year"),
+        amount=(5_000, 60_000),
+        moved_by=(
+            On("wedding", "modify", 0.6),
+            On("windfall", "modify", 0.6),
+            On("new_child", "modify", 0.8),
+            On("squeeze", "detail", 0.6),
+        ),
+    ),
+    Attribute(
+        name="home_insurance",
+        label="home insurance",
+        traits=("owner",),
+        act="insure the home with {entity}, {qualifier}",
+        category="insurance",
+        shows=("Chase/PayBill", "Gmail/ReadEmail"),
+        entities=listed("""
+            Mutual of Northfold; Keystone Cover; Slate & Gable; Harbour Assurance; Lantern Mutual; Oak & Iron;
+            Evenfall; Ridgeway
+        """),
+        qualifiers=listed("contents only; with glass cover; with a bicycle rider; with a high excess"),
+        amount=(1_200, 6_500),
+        moved_by=(
+            On("new_car", "detail", 0.5),
+            On("move", "modify", 0.7),
+            On("windfall", "detail", 0.3),
+            On("wedding", "detail", 0.5),
+        ),
+    ),
+    Attribute(
+        name="main_supermarket",
+        label="supermarket",
+        traits=("cook", "frugal"),
+        act="buy groceries at {entity}, {qualifier}",
+        category="groceries",
+        shows=("Chase/GetTransactions", "Google Maps/GetDirections", "Chase/SearchTransactions"),
+        entities=listed("""
+            Greenbasket; Corner & Co; Market Hall; Thriftwell; The Daily Crate; Fennel & Sons; Bulk Barn; Harvest Lane
+        """),
+        qualifiers=listed("with the loyalty card; once a week; with the car; mostly own brands; after eight"),
+        amount=(3_500, 14_000),
+        moved_by=(
+            On("new_car", "modify", 0.6),
+            On("move", "modify", 0.7),
+            On("squeeze", "modify", 0.7),
+            On("new_child", "detail", 0.4),
+        ),
+    ),
+    Attribute(
+        name="credit_card",
+        label="card for daily use",
+        traits=("traveller", "leader"),
+        act="pay with the {entity}, {qualifier}",
+        category="card",
+        shows=("Chase/GetTransactions", "Gmail/ReadEmail", "Chase/SearchTransactions"),
+        entities=listed("""
+            Heron Blue card; Sapling card; Meridian Miles card; Plain Black card; Copper cashback card; Harbour debit
+            card; Orchard co-op card; Two Rivers card
+        """),
+        qualifiers=listed("paid off monthly; without a yearly fee; with travel cover; with a low limit"),
+        moved_by=(
+            On("wedding", "modify", 0.5),
+            On("trip", "modify", 0.5),
+            On("windfall", "modify", 0.4),
+            On("squeeze", "detail", 0.6),
+        ),
+    ),
+)
+
+COLLECTIONS: tuple[State, ...] = (
+    Collection(
+        name="stock_holdings",
+        label="shares held",
+        traits=("investor",),
+        act="hold {entity}, {qualifier}",
+        category="stock",
+        shows=("Robinhood/BuyStock", "Robinhood/GetPortfolio", "Robinhood/GetStockQuote"),
+        entities=listed("""
+            NFLD; TERN; QYRD; BRTW; ALQL; MDNT; CPLN; HRNB; WNDR; FTHM
+        """),
+        qualifiers=listed("for the long run; bought in small steps; for the dividend; as a small bet"),
+        size=(2, 4),
+        amount=(4_000, 90_000),
+        moved_by=(On("windfall", "add", 0.9), On("squeeze", "remove", 0.7), On("new_child", "remove", 0.3)),
+    ),
+    Collection(
+        name="paid_subscriptions",
+        label="paid subscriptions",
+        traits=("screen", "reader"),
+        act="subscribe to {entity}, {qualifier}",
+        category="subscription",
+        shows=("Chase/PayBill", "Chase/SearchTransactions", "Gmail/ReadEmail"),
+        entities=listed("""
+            The Northfold Courier; Cloudbox; Fernseh Plus; The Slow Quarterly; Stitchbox; Meal Parcel; Audible Rivers;
+            Puzzle Post; Lens Club; Roaster's Choice
+        """),
+        qualifiers=listed("monthly; yearly; on the family tier; on the trial price"),
+        size=(2, 4),
+        amount=(400, 3_500),
+        moved_by=(On("squeeze", "remove", 0.9), On("windfall", "add", 0.4), On("course", "add", 0.4)),
+    ),
+    Collection(
+        name="home_projects",
+        label="projects in the home",
+        traits=("owner", "craft"),
+        act="work on {entity}, {qualifier}",
+        category="home improvement",
+        shows=("Amazon/Checkout", "Notion/CreatePage", "Google/Search"),
+        entities=listed("""
+            the bathroom tiles; the hall cupboard; the leaking gutter; a window seat; the cellar shelves; the kitchen
+            lamp; the garden wall; new floorboards; the front door; a loft ladder
+        """),
+        qualifiers=listed("by ourselves; with a craftsman; bit by bit; before winter"),
+        size=(1, 3),
+        amount=(2_500, 38_000),
+        moved_by=(On("move", "add", 0.8), On("windfall", "add", 0.6), On("injury", "remove", 0.4)),
+    ),
+    Collection(
+        name="watchlist_stocks",
+        label="shares on the watchlist",
+        traits=("investor",),
+        act="keep an eye on {entity}, {qualifier}",
+        category="stock",
+        shows=("Robinhood/GetWatchlist", "Robinhood/GetStockQuote", "Robinhood/SearchStocks"),
+        entities=listed("""
+            LNDF; OXMR; CLST; GRWT; ELMC; STOR; WNDB; HRMR; TRNB; FRHV
+        """),
+        qualifiers=listed("waiting for a dip; after the earnings; out of curiosity; on a colleague's tip"),
+        moved_by=(On("windfall", "add", 0.6), On("promotion", "add", 0.4), On("squeeze", "remove", 0.3)),
+    ),
+)
+
+HABITS: tuple[State, ...] = (
+    Habit(
+        name="budget_review",
+        label="budget review",
+        traits=("frugal", "owner"),
+        activity="reviewing the budget",
+        category="Budget",
+        apps=("Chase/GetTransactions", "Chase/GetBalance", "Notion/UpdatePage"),
+        words=listed("""
+            groceries over, fuel under; a charge nobody remembers; envelopes filled; the holiday pot; a refund
+            arrived; categories tidied; down to the cent; the big picture; one subscription too many; better than last
+            month
+        """),
+        minutes=(20, 30, 40),
+        slot=slot("nine", SUN),
+        frequencies=("weekly", "biweekly"),
+        places=(("Kitchen table", "Home"), ("Café Lindgrove", "9 Mill Street"), ("Study", "Home")),
+        moved_by=(On("squeeze", "acquire", 0.7), On("squeeze", "days", 0.5), On("wedding", "place", 0.4)),
+    ),
+    Habit(
+        name="bill_payment",
+        label="paying the bills",
+        traits=("owner", "leader"),
+        activity="paying the bills",
+        category="Bills",
+        apps=("Chase/PayBill", "Chase/GetBalance", "Gmail/ReadEmail"),
+        words=listed("""
+            water and power; the council letter; two reminders; all in one go; reference numbers; paper ones too; the
+            chimney sweep; rounded up; standing order changed; receipt filed
+        """),
+        minutes=(15, 20, 30),
+        slot=slot("four", dates=(1, 2, 3, 4, 5)),
+        frequencies=("monthly_by_date",),
+        places=(("Study", "Home"), ("Kitchen table", "Home"), ("Desk by the window", "Home")),
+        amount=(4_000, 26_000),
+        moved_by=(On("move", "days", 0.6), On("squeeze", "days", 0.6), On("job_change", "days", 0.5)),
+    ),
+    Habit(
+        name="portfolio_check",
+        label="look at the portfolio",
+        traits=("investor",),
+        activity="checking the portfolio",
+        category="Investing",
+        apps=("Robinhood/GetPortfolio", "Robinhood/GetWatchlist", "Robinhood/GetStockQuote"),
+        words=listed("""
+            red, all of it; green at last; dividends in; a position trimmed in thought; the long chart; earnings next
+            week; no action; rebalancing on paper; cash too high; the funds only
+        """),
+        minutes=(10, 15, 20),
+        slot=slot("noon", MON, FRI),
+        counts=(1, 2),
+        places=(("Desk corner", "Office"), ("Canteen", "Office"), ("Kitchen table", "Home")),
+        moved_by=(On("windfall", "acquire", 0.6), On("job_change", "place", 0.5), On("new_child", "days", 0.5)),
+    ),
+    Habit(
+        name="grocery_order",
+        label="grocery order",
+        traits=("cook", "parent"),
+        activity="ordering groceries",
+        category="Groceries",
+        apps=("Amazon/AddToCart", "Amazon/Checkout", "Chase/GetTransactions"),
+        words=listed("""
+            the usual list; fruit for lunch boxes; a treat for the weekend; oats, again; out of rice; something for
+            guests; big bags this time; lighter than last week; coffee, urgently; only what is on the list
+        """),
+        minutes=(15, 20, 30),
+        slot=slot("nine", SAT),
+        frequencies=("weekly", "biweekly"),
+        places=(("Kitchen table", "Home"), ("Sofa", "Home"), ("Tram seat", "Line 4")),
+        amount=(4_200, 14_500),
+        moved_by=(
+            On("winter", "time", 0.5),
+            On("new_child", "acquire", 0.5),
+            On("squeeze", "days", 0.6),
+            On("move", "time", 0.4),
+        ),
+    ),
+    Habit(
+        name="subscription_check",
+        label="check of subscriptions",
+        traits=("frugal", "screen"),
+        activity="checking subscriptions",
+        category="Subscriptions",
+        apps=("Chase/SearchTransactions", "Gmail/GetInbox", "Notion/UpdatePage"),
+        words=listed("""
+            two cancelled; one that crept up; a trial about to end; shared logins sorted; nothing unused; the yearly
+            one; a call to the hotline; moved to the cheaper tier; kept, with doubts; list updated
+        """),
+        minutes=(15, 20, 25),
+        slot=slot("four", dates=(20, 21, 22, 23, 24)),
+        frequencies=("monthly_by_date",),
+        places=(("Sofa", "Home"), ("Kitchen table", "Home"), ("Desk by the window", "Home")),
+        moved_by=(On("squeeze", "acquire", 0.6), On("job_change", "days", 0.4), On("windfall", "drop", 0.3)),
+    ),
+    Habit(
+        name="savings_transfer",
+        label="transfer to savings",
+        traits=("frugal", "investor"),
+        activity="moving money to savings",
+        category="Savings",
+        apps=("Chase/TransferMoney", "Chase/GetBalance"),
+        words=listed("""
+            first pay yourself; a little more than last time; half of the overtime; rounding up; the usual sum; for
+            the boat; slowly getting there; before I can spend it; a good month; a thin month
+        """),
+        minutes=(10, 15),
+        slot=slot("four", dates=(25, 26, 27, 28)),
+        frequencies=("monthly_by_date",),
+        places=(("Desk corner", "Office"), ("Kitchen table", "Home"), ("Sofa", "Home")),
+        amount=(5_000, 48_000),
+        moved_by=(On("windfall", "acquire", 0.6), On("squeeze", "drop", 0.6), On("promotion", "days", 0.5)),
+    ),
+    Habit(
+        name="meal_preparation",
+        label="meals prepared ahead",
+        traits=("cook", "health"),
+        activity="preparing meals ahead",
+        category="Cooking",
+        apps=("Notion/UpdatePage", "Instagram/PostStory", "Google/Search"),
+        words=listed("""
+            six boxes; lentils and roots; soup frozen; overnight oats lined up; a tray of vegetables; labels with
+            dates; pasta salad; the big pot; sauces in jars; lunches until Thursday
+        """),
+        minutes=(40, 50, 60),
+        slot=slot("six", SUN),
+        frequencies=("weekly", "biweekly"),
+        places=(("Our kitchen", "Home"), ("Community kitchen", "Mill Hall"), ("Shared kitchen", "Home")),
+        moved_by=(
+            On("winter", "time", 0.5),
+            On("illness", "acquire", 0.7),
+            On("new_child", "acquire", 0.3),
+            On("course", "time", 0.5),
+        ),
+    ),
+)
+
+PREFERENCES: tuple[State, ...] = (
+    Preference(
+        name="shopping_condition",
+        label="new or used",
+        axis="buying new or second-hand",
+        a="second-hand things",
+        b="new things",
+        traits=("frugal", "craft"),
+        qualifiers=listed("above all for furniture; above all for electronics; for children's things; for tools"),
+        choices=("Amazon/Checkout/household", "Amazon/AddToCart/electronics", "Amazon/AddToWishlist/household"),
+        options_a=listed("""
+            a restored Orrin lamp; a used Slate notebook; a refurbished Pebble speaker; a pre-owned Cinder pan; an
+            ex-display Heron mattress
+        """),
+        options_b=listed("""
+            a new Halden lamp; a sealed Palefire notebook; a new Boom Mini speaker; a new Forge pan; a new Moss
+            mattress
+        """),
+        moved_by=(On("squeeze", "a", 0.8), On("windfall", "b", 0.6), On("new_child", "a", 0.4)),
+    ),
+    Preference(
+        name="investment_style",
+        label="how to invest",
+        axis="broad funds or single shares",
+        a="broad funds",
+        b="single shares",
+        traits=("investor",),
+        qualifiers=listed("above all for the long run; with small sums; with fresh money; when markets are nervous"),
+        choices=(
+            "Robinhood/BuyStock/fund or share",
+            "Robinhood/SearchStocks/fund or share",
+            "Robinhood/GetStockQuote/fund or share",
+        ),
+        options_a=listed("WRLD; BLND; INDX; ALLC; CALM"),
+        options_b=listed("NFLD; TERN; QYRD; BRTW; FTHM"),
+        moved_by=(On("windfall", "b", 0.5), On("squeeze", "a", 0.6), On("new_child", "a", 0.7)),
+    ),
+    Preference(
+        name="food_source",
+        label="where food comes from",
+        axis="market produce or discounters",
+        a="market produce",
+        b="discounter offers",
+        traits=("cook", "frugal"),
+        qualifiers=listed("above all for vegetables; at the end of the month; for guests; for staples"),
+        choices=(
+            "Chase/SearchTransactions/groceries",
+            "Google Maps/GetDirections/groceries",
+            "Amazon/AddToCart/groceries",
+        ),
+        options_a=listed("Market Hall stalls; Fennel & Sons; the Orchard farm shop; Harvest Lane; the Saturday market"),
+        options_b=listed("Thriftwell; Bulk Barn; Pennysave; Crate Discount; Basket Zero"),
+        moved_by=(On("squeeze", "b", 0.8), On("illness", "a", 0.6), On("move", "a", 0.3)),
+    ),
+    Preference(
+        name="delivery_speed",
+        label="how parcels come",
+        axis="fast or bundled delivery",
+        a="bundled delivery",
+        b="the fastest delivery",
+        traits=("screen", "office"),
+        qualifiers=listed("above all for presents; for everyday things; before trips; unless it is urgent"),
+        choices=("Amazon/Checkout/delivery", "Amazon/AddToCart/delivery"),
+        options_a=listed(
+            "the Friday bundle; no-rush shipping; pick-up at the kiosk; the green window; one-box shipping"
+        ),
+        options_b=listed("same-day courier; express shipping; the two-hour window; overnight post; bike courier"),
+        moved_by=(On("new_child", "b", 0.6), On("squeeze", "a", 0.6), On("job_change", "b", 0.3)),
+    ),
+)
+
+STATES = (*ATTRIBUTES, *COLLECTIONS, *HABITS, *PREFERENCES)
