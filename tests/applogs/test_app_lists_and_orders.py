@@ -1,25 +1,14 @@
 """Accounts of notes, films, books, pictures, searches, talks, places and meals agree with all that was done in them."""
 
-import re
 from collections.abc import Iterator
 from datetime import timedelta
-from types import ModuleType
 
 import pytest
-from app_events import HOME, PERSONA, event, histories, many_events
+from app_events import HOME, PERSONA, event, histories
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.applogs.synthesis.apps import (
-    goodreads,
-    google,
-    google_maps,
-    instagram,
-    llm_assistant,
-    netflix,
-    notion,
-    ubereats,
-)
+from pipelines.applogs.synthesis.apps import google_maps, llm_assistant, ubereats
 from pipelines.applogs.synthesis.apps.app import KEPT, Json
 from pipelines.applogs.synthesis.apps.entities import contact_id, slug
 from pipelines.applogs.synthesis.apps.phone import Phone
@@ -205,7 +194,7 @@ def test_conversations_begin_once_and_messages_are_their_own(history: list[Event
     assert len(set(messages)) == len(messages)
 
 
-def test_a_conversation_goes_on_by_its_title_or_among_siblings_of_a_day() -> None:
+def test_a_conversation_goes_on_by_its_title_or_among_siblings() -> None:
     phone = Phone(PERSONA, HOME)
 
     def conversation(api: str, at: int, path: str, **slots: str) -> str:
@@ -217,8 +206,8 @@ def test_a_conversation_goes_on_by_its_title_or_among_siblings_of_a_day() -> Non
     assert conversation("ContinueConversation", 90_002, "c/2", title="Shed") == titled
     untitled = conversation("CreateConversation", 5, "s/0")
     assert conversation("ContinueConversation", 9, "s/1") == untitled
-    assert len({titled, untitled, conversation("ContinueConversation", 9 + 1440, "s/2")}) == 3
-    assert conversation("ContinueConversation", 9, "t/1") != untitled
+    assert conversation("ContinueConversation", 9 + 1440, "s/2") == untitled
+    assert len({titled, untitled, conversation("ContinueConversation", 9, "t/1")}) == 3
 
 
 words = st.sampled_from(["rain barrels", "a kettle", "how to mend a hinge " * 6, "Plain Rye"])
@@ -325,87 +314,3 @@ def test_a_way_of_eating_is_told_to_the_kitchen_and_is_no_restaurant() -> None:
     order = Phone(PERSONA, HOME).call(event("UberEats", "PlaceOrder", slots))[1]["order"]
     assert order["note"] == "Low Salt plan, a daily food log"
     assert order["restaurant"]["name"] in ubereats.RESTAURANTS
-
-
-SEARCHES = [
-    ("Netflix", "SearchContent", "titles", "name"),
-    ("Goodreads", "SearchBooks", "books", "title"),
-    ("Google Maps", "SearchPlaces", "places", "name"),
-    ("UberEats", "SearchRestaurants", "restaurants", "name"),
-]
-
-
-@pytest.mark.parametrize(("app", "api", "rows", "name"), SEARCHES)
-def test_a_search_shows_the_thing_and_its_rivals_anywhere_in_the_list(app: str, api: str, rows: str, name: str) -> None:
-    ranks = set()
-    slots = {"text": "quiet", "entity": "Larkspur", "others": ["Kestrel", "Plover"], "category": "drama"}
-    for n in range(60):
-        found = [row[name] for row in Phone(PERSONA, HOME).call(event(app, api, slots, 0, f"{n}"))[1][rows]]
-        assert {"Larkspur", "Kestrel", "Plover"} <= set(found)
-        assert len(set(found)) == len(found) == 8
-        ranks.add(found.index("Larkspur"))
-    assert ranks == set(range(8))
-
-
-@pytest.mark.parametrize(("app", "api", "rows"), [(app, api, rows) for app, api, rows, _ in SEARCHES])
-def test_an_event_that_names_nothing_still_finds_something(app: str, api: str, rows: str) -> None:
-    request, response = Phone(PERSONA, HOME).call(event(app, api))
-    assert request["query"]
-    assert len(response[rows]) == 8
-
-
-MODULES = [goodreads, google, google_maps, instagram, llm_assistant, netflix, notion, ubereats]
-PARTS_OF_A_DAY = r"\b(monday|tuesday|wednesday|thursday|friday|saturday|sunday|\d\d:\d\d|every (day|week|morning))\b"
-
-
-def texts(module: ModuleType) -> dict[str, list[str]]:
-    """Tables of texts of a module, by name; of pairs, each pair as one text."""
-    tables = {}
-    for name, table in vars(module).items():
-        if name[0].isupper() and isinstance(table, tuple):
-            rows = [" / ".join(map(str, row)) if isinstance(row, tuple) else row for row in table]
-            tables[name] = [row for row in rows if isinstance(row, str)]
-    return tables
-
-
-@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__.rpartition(".")[2])
-def test_made_up_words_are_many_and_name_no_time(module: ModuleType) -> None:
-    tables = texts(module)
-    assert tables
-    for name, rows in tables.items():
-        if name not in ("KINDS", "DELIVERY_FEES", "STATUSES"):
-            assert 10 <= len(rows) <= 30, name
-            assert len(set(rows)) == len(rows), name
-        for row in rows:
-            assert not re.search(PARTS_OF_A_DAY, row.lower()), (name, row)
-
-
-def test_answers_of_the_assistant_hardly_ever_repeat() -> None:
-    phone = Phone(PERSONA, HOME)
-    answers = {
-        phone.call(event("LLM Assistant", "ContinueConversation", {"text": "Hello"}, n, f"{n}"))[1][
-            "assistant_response"
-        ]["content"]
-        for n in range(500)
-    }
-    assert len(answers) == 500
-
-
-def test_results_on_a_query_are_always_the_same_set() -> None:
-    phone = Phone(PERSONA, HOME)
-    sets = [
-        {
-            (result["result_id"], result["title"], result["snippet"])
-            for result in phone.call(event("Google", "Search", {"text": "rain barrels"}, n, f"{n}"))[1]["results"]
-        }
-        for n in range(5)
-    ]
-    assert len(sets[0]) == google.RESULTS
-    assert all(found == sets[0] for found in sets)
-
-
-def test_ids_of_things_do_not_depend_on_who_looks() -> None:
-    mine = [("Netflix", "ShowTitle"), ("Goodreads", "ShowBook"), ("UberEats", "GetMenu")]
-    for one in many_events(60, mine):
-        first, second = Phone(PERSONA, HOME), Phone(PERSONA, HOME.at("other"))
-        assert first.call(one) == second.call(one)

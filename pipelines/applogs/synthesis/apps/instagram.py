@@ -141,7 +141,7 @@ class Account:
 
     def _follow(self, call: Call) -> str:
         profile = _Profile(call)
-        bio = call.said("category") or BIOS[bits_of("bio", profile.id) % len(BIOS)]
+        bio = BIOS[bits_of("bio", profile.id) % len(BIOS)]
         self._following.setdefault(profile.id, {"user_id": profile.id, "display_name": profile.name, "bio": bio})
         return profile.id
 
@@ -168,7 +168,7 @@ class Account:
 
 
 def _post_of_another(call: Call, says: str) -> Json:
-    author = _Profile(call).id
+    author = _Profile(call).name
     caption = says or call.one("caption", CAPTIONS)
     return {"post_id": identifier("post", f"{author}\n{caption}"), "author": author, "caption": caption}
 

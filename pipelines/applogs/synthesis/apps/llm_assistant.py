@@ -1,7 +1,7 @@
 """LLM Assistant: conversations, begun and continued.
 
-An event goes on with the conversation of its `title`; without one, with that of its siblings in the tree on the same
-day. What begins is that conversation, or, where that is open already, another one that ends with it.
+An event goes on with the conversation of its `title`; without one, with that of its siblings in the tree. What begins
+is that conversation, or, where that is open already, another one of which no more is heard.
 """
 
 from pipelines.applogs.synthesis.apps.app import Api, App, Call, Exchange, Json
@@ -83,7 +83,7 @@ class Account:
         self._open: set[str] = set()
 
     def _id(self, call: Call) -> str:
-        thread = call.said("title") or f"{call.place.path.rpartition('/')[0]} {call.moment:%Y-%m-%d}"
+        thread = call.said("title") or call.place.path.rpartition("/")[0]
         return identifier("conv", f"{self._owner}\n{thread}")
 
     def create(self, call: Call) -> Exchange:

@@ -17,7 +17,7 @@ CATALOGUE = {
         "Umbrella Weather",
         "The Long Platform",
         "Letters to Number Six",
-        "Second Spring",
+        "Thirteen Springs",
         "A Table by the Door",
     ),
     "crime": ("Harbour Files", "The Chalk Case", "Evidence Room", "Missing Page", "Night Desk"),
@@ -64,18 +64,24 @@ TONES = (
 )
 
 
-def _title(call: Call, name: str, genre: str) -> Json:
-    kind = "movie" if bits_of("content type", name) % 2 else "series"
+KINDS = {"series": "series", "show": "series", "film": "movie", "films": "movie", "movie": "movie", "movies": "movie"}
+"""Categories that are no genre but a type of content."""
+
+
+def _title(call: Call, name: str, category: str) -> Json:
+    """A title by its name; of a genre that neither the event nor the catalogue tells, nothing is made up."""
+    kind = KINDS.get(category) or ("movie" if bits_of("content type", name) % 2 else "series")
+    genre = "" if category in KINDS else category
     return {
         "title_id": identifier("title", name),
         "name": name,
         "content_type": call.fact("content_type", kind) if name == call.slots.get("entity") else kind,
-        "genre": genre or _GENRE_OF.get(name) or tuple(CATALOGUE)[bits_of("genre", name) % len(CATALOGUE)],
+        "genre": genre or _GENRE_OF.get(name, "general"),
     }
 
 
 def _own(call: Call) -> Json:
-    return _title(call, call.said("entity"), call.said("category"))
+    return _title(call, call.said("entity"), call.fact("genre", call.said("category")))
 
 
 class Account:
