@@ -8,9 +8,10 @@ from app_events import CALLS, CHOICES, HOME, PERSONA, drawn_event, event, histor
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.applogs.synthesis.apps import APPS, RUNNING
+from pipelines.applogs.synthesis.apps import APPS, RUNNING, amazon, chase, linkedin, robinhood, spotify
 from pipelines.applogs.synthesis.apps.phone import CannotRender, Phone, projected
 from pipelines.applogs.synthesis.tree import Place
+from pipelines.applogs.synthesis.worlds import world_of
 
 PUBLISHED = {
     "Amazon": "SearchProducts ShowProduct AddToCart ShowCart ShowWishlist AddToWishlist Checkout WriteReview",
@@ -170,6 +171,24 @@ def test_what_renderers_make_up_tells_nothing_of_the_user() -> None:
             assert part.lower() not in text.lower()
         assert f"zq{n - 1} " not in text.lower()
         assert f"zq{n - 1}_" not in text.lower()
+
+
+def test_what_renderers_make_up_is_nothing_that_is_true_of_anybody() -> None:
+    """No maker, merchant, song, … of theirs is held by a name of the ontology, or holds one of several words."""
+    made_up = {
+        *(*amazon.MAKERS, *amazon.ORDINARY, *spotify.ARTISTS, *spotify.SONGS, *robinhood.COMPANIES, *linkedin.PAGES),
+        *(*linkedin.COMPANIES, *robinhood.INDEXES, *(merchant for merchant, *_ in chase.EVERYDAY)),
+    }
+    real = {
+        name
+        for index in range(40)
+        for one in world_of(3, index).intervals
+        for name in (one.facts.get("entity"), *one.facts.get("others", ()), one.facts.get("place"))
+        if name
+    }
+    assert len(real) > 200
+    held = [(a, b) for a in made_up for b in real if a.lower() in b.lower() or (" " in b and b.lower() in a.lower())]
+    assert held == []
 
 
 def test_gaps_of_months_and_events_out_of_order_change_only_running_parts() -> None:

@@ -144,8 +144,8 @@ def test_real_logs_fit_the_golden_shapes() -> None:
 TABLES = [
     *(amazon.MAKERS, amazon.REVIEWS, amazon.ORDINARY, spotify.ARTISTS, spotify.SONGS, spotify.GENRES),
     *(fitbit.STARTS, fitbit.ROUTES, chase.EVERYDAY, robinhood.INDEXES, robinhood.COMPANIES, whatsapp.SMALL_TALK),
-    *(gmail.ARRIVING, gmail.SUBJECTS, gmail.BODIES, linkedin.PAGES, linkedin.POSTS, linkedin.TITLES),
-    linkedin.COMPANIES,
+    *(gmail.ARRIVING, gmail.SUBJECTS, gmail.BODIES, gmail.OPENINGS, gmail.CLOSINGS),
+    *(linkedin.PAGES, linkedin.POSTS, linkedin.TITLES, linkedin.COMPANIES),
 ]
 
 

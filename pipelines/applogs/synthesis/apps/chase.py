@@ -10,7 +10,7 @@ from pipelines.applogs.synthesis.world import Persona
 CATEGORIES = (*("dining", "shopping", "transportation", "groceries", "entertainment", "utilities", "bills", "other"),)
 EVERYDAY = (
     ("Corner Grocer", "groceries", 900, 8200),
-    ("Market Hall", "groceries", 600, 5400),
+    ("Fruit & Veg Barrow", "groceries", 600, 5400),
     ("Farm Stand", "groceries", 500, 2900),
     ("Sandwich Counter", "dining", 700, 1900),
     ("Noodle Window", "dining", 1100, 3200),
@@ -21,7 +21,7 @@ EVERYDAY = (
     ("General Hardware", "shopping", 800, 7200),
     ("Pharmacy on Main", "shopping", 500, 4600),
     ("Dry Cleaner", "other", 900, 3800),
-    ("Post Office", "other", 400, 2600),
+    ("Parcel Counter", "other", 400, 2600),
     ("Ticket Booth", "entertainment", 900, 4200),
     ("Office Supplies Depot", "shopping", 600, 5200),
     ("Barber & Salon", "other", 1800, 6500),
@@ -73,7 +73,7 @@ class Chase:
         if call.place.chance("dates", 0.7):
             asked |= {"start_date": since.isoformat(), "end_date": today.isoformat()}
         shown = [one for one in self._newest() if "start_date" not in asked or one["transaction_date"] >= str(since)]
-        return asked, {"transactions": shown[:12], "account_balance": dollars(self._balance[self._checking])}
+        return asked, {"transactions": shown[:KEPT], "account_balance": dollars(self._balance[self._checking])}
 
     def search_transactions(self, call: Call) -> Exchange:
         """Postings whose merchant or category shares a word with the query; a payment to `entity` is among them."""
@@ -81,7 +81,7 @@ class Chase:
         self._paid(call)
         words = {*slug(call.slots["text"]).split("_")} - NO_WORDS | {*slug(call.slots.get("entity", "")).split("_")}
         shown = [one for one in self._newest() if words & {*slug(one["merchant"]).split("_"), one["category"]}]
-        return {"query": call.slots["text"]}, {"transactions": shown[:12]}
+        return {"query": call.slots["text"]}, {"transactions": shown[:KEPT]}
 
     def transfer_money(self, call: Call) -> Exchange:
         """From checking to `person` or `entity`, else to savings; the balance of others' accounts is not shown."""

@@ -11,8 +11,8 @@ CALORIES = {"low": 4, "medium": 7, "high": 11}
 KM_AN_HOUR = {"walk": 5, "hik": 4, "run": 10, "jog": 9, "cycl": 18, "bik": 18, "swim": 2, "row": 8, "ski": 9}
 """Usual pace, by how the activity begins in one of its words; else 5."""
 STARTS = (
-    *("car park", "front door", "bus stop", "main gate", "trailhead", "footbridge", "corner shop", "church green"),
-    *("ferry landing", "old mill", "station steps", "playing field"),
+    *("bike rack", "back gate", "bus stop", "main gate", "trailhead", "footbridge", "corner shop", "church green"),
+    *("ferry landing", "stone bridge", "station steps", "playing field"),
 )
 ROUTES = (
     "out and back, mostly flat",

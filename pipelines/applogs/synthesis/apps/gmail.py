@@ -5,7 +5,7 @@ from pipelines.applogs.synthesis.apps.entities import address, bits_of, identifi
 from pipelines.applogs.synthesis.tree import Place
 from pipelines.applogs.synthesis.world import Persona
 
-SHOWN = 8
+SHOWN = 10
 """Mails that the inbox shows at once."""
 ARRIVING = (
     ("parcel desk", "Your parcel has been handed to the carrier", "It should arrive within three working days."),
@@ -36,7 +36,7 @@ ARRIVING = (
 """Mails that anybody gets: sender, subject, body."""
 SUBJECTS = (
     *("Quick note", "Following up", "As discussed", "One more thing", "Short update", "A question", "For your records"),
-    *("Checking in", "Notes", "Before I forget", "An update", "Re: yesterday", "Just so you know", "Details inside"),
+    *("Checking in", "Notes", "Before I forget", "An update", "About yesterday", "Just so you know", "Details inside"),
 )
 BODIES = (
     "Hello, a short note to keep you in the loop. Nothing is needed from your side for now.",
@@ -53,6 +53,25 @@ BODIES = (
     "Hi, good to hear from you. I will write at more length later.",
 )
 """Bodies of mails whose words no event says."""
+OPENINGS = (
+    *("Hello,", "Hi,", "Good day,", "Hello there,", "Hi there,", "Greetings,", "To whom it concerns,", "Dear reader,"),
+    *("Hello again,", "A short message:"),
+)
+CLOSINGS = (
+    "Best regards",
+    "Kind regards\n--\nThis mail may be confidential. If it is not for you, please let us know and delete it.",
+    "Yours\n\nSent from a phone; please excuse typing errors.",
+    "Thanks, and all the best",
+    "With best wishes\n--\nPlease think of the trees before you print this mail.",
+    "Talk soon",
+    "Regards\n--\nYou get this mail because your address is on our list, which you can leave at any time.",
+    "Many thanks\n--\nThis mailbox is read on weekdays. For anything urgent, please telephone.",
+    "Cheers",
+    "Sincerely\n--\nIf you cannot read this mail, open it in a browser. Allow pictures to see them.",
+    "Warm regards\n\nP.S. No need to answer.",
+    "Until then\n--\nWritten on the way. Attachments, if any, were scanned and found clean.",
+)
+"""What stands around the words of a received mail."""
 
 
 class Gmail:
@@ -136,7 +155,9 @@ def _told(call: Call) -> tuple[Json, str]:
     known = _told_id(call, sender, subject)
     if told:
         body = call.slots.get("text") or BODIES[bits_of("body", known) % len(BODIES)]
-    return _mail(known, sender, subject, body), body
+    draw = bits_of("letter", known)
+    letter = f"{OPENINGS[draw % len(OPENINGS)]}\n\n{body}\n\n{CLOSINGS[(draw >> 8) % len(CLOSINGS)]}"
+    return _mail(known, sender, subject, body), letter
 
 
 def _told_id(call: Call, sender: str, subject: str) -> str:

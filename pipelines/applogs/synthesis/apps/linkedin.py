@@ -8,7 +8,7 @@ from pipelines.applogs.synthesis.tree import Place
 from pipelines.applogs.synthesis.world import Persona
 
 PAGES = (
-    *("Trade & Craft Weekly", "The Open Desk", "Working Life Review", "Guild of Planners", "Ledger & Loom"),
+    *("Trade & Craft Weekly", "Desk & Diary", "Working Life Review", "Guild of Planners", "Ledger & Loom"),
     *("Shift Notes", "Regional Chamber", "Careers Bulletin", "The Long Meeting", "Practice Matters"),
     *("Field Methods", "Plain Briefing"),
 )

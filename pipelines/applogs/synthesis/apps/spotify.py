@@ -20,11 +20,11 @@ SONGS = (
 GENRES = (
     *(
         "charts",
-        "radio",
+        "interludes",
         "singles",
         "album cuts",
         "bonus tracks",
-        "live",
+        "medleys",
         "remixes",
         "covers",
         "compilations",
