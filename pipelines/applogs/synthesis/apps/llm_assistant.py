@@ -57,6 +57,7 @@ ADVICE = (
     "If there is a deadline, count back from it and mark the latest moment for each step.",
     "It is fine to leave a question open as long as you know when you will settle it.",
 )
+_HALF = len(ADVICE) // 2
 CLOSINGS = (
     "Would you like me to go into more detail?",
     "Tell me which part you want to look at more closely.",
@@ -99,10 +100,12 @@ class Account:
         """A message (`text`) and the answer: `reply` where that is a sentence or more, else general advice."""
         conversation, text = self._id(call), call.said("text")
         self._open.add(conversation)
-        said = [call.said("reply")]
-        if len(said[0]) < SENTENCE:
-            said = [call.one("opening", OPENINGS), *call.several("advice", ADVICE, call.place.whole("length", 4, 8))]
-        answer = " ".join((*said, call.one("closing", CLOSINGS)))
+        answer = call.said("reply")
+        if len(answer) < SENTENCE:
+            first = call.several("advice", ADVICE[:_HALF], call.place.whole("length", 3, 7))
+            more = call.several("more advice", ADVICE[_HALF:], call.place.whole("more", 2, 7))
+            answer = f"{call.one('opening', OPENINGS)} {' '.join(first)}\n\n{' '.join(more)}"
+        answer = f"{answer} {call.one('closing', CLOSINGS)}"
         response = {
             "conversation_id": conversation,
             "user_message": _message(call, "user", text, call.stamp()),
