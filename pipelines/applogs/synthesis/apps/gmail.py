@@ -75,12 +75,13 @@ CLOSINGS = (
 
 
 class Gmail:
-    """Mails in the inbox, the last kept, the newest at the end. Every unread one counts while it is there."""
+    """Mails in the inbox, the last kept, and the ids of all that were opened: none of them is ever unread again."""
 
     def __init__(self, persona: Persona, place: Place) -> None:
         self._me = own_address(persona)
         self._place = place
         self._inbox: dict[str, Json] = {}
+        self._opened: set[str] = set()
 
     def get_inbox(self, call: Call) -> Exchange:
         """Mails from the newest; one that the event tells of (`title`, `text` or `person`) has just arrived."""
@@ -115,8 +116,7 @@ class Gmail:
         """Answers the mail of `person` about `title` with `text`; that mail is read then."""
         subject = call.slots.get("title") or call.one("subject", SUBJECTS)
         known = _told_id(call, call.slots["person"], subject)
-        if known in self._inbox:
-            self._inbox[known] = {**self._inbox[known], "is_read": True}
+        self._open(known)
         return {"email_id": known, "body": call.slots["text"]}, self._sent(
             call, address(call.slots["person"]), f"Re: {subject}"
         )
@@ -130,15 +130,20 @@ class Gmail:
     def _read(self, mail: Json, call: Call) -> Json:
         if mail["email_id"] not in self._inbox:
             self._arrive(mail, call, 1)
-        known = {**self._inbox[mail["email_id"]], "is_read": True}
-        self._inbox[mail["email_id"]] = known
-        return {**mail, "timestamp": known["timestamp"], "is_read": True}
+        self._open(mail["email_id"])
+        return {**mail, "timestamp": self._inbox[mail["email_id"]]["timestamp"], "is_read": True}
+
+    def _open(self, known: str) -> None:
+        self._opened.add(known)
+        if known in self._inbox:
+            self._inbox[known] = {**self._inbox[known], "is_read": True}
 
     def _arrive(self, mail: Json, call: Call, minutes: int) -> None:
         """Puts a mail that is not there yet into the inbox, so many minutes ago or up to nine more."""
         known = mail["email_id"]
         if known not in self._inbox:
-            self._inbox[known] = {**mail, "timestamp": call.before(("arrived", known), minutes, minutes + 9)}
+            stamp = call.before(("arrived", known), minutes, minutes + 9)
+            self._inbox[known] = {**mail, "timestamp": stamp, "is_read": known in self._opened}
             if len(self._inbox) > KEPT:
                 del self._inbox[next(iter(self._inbox))]
 
