@@ -273,6 +273,24 @@ def test_a_short_way_has_as_many_steps_as_minutes() -> None:
     assert way["distance_km"] == 0.167
 
 
+@pytest.mark.parametrize(
+    ("vehicle", "mode"),
+    [
+        ("driving", "driving"),
+        ("Heron estate car", "driving"),
+        ("Ridge cable line", "transit"),
+        ("the 62 bus", "transit"),
+        ("cargo bike", "cycling"),
+        ("on foot", "walking"),
+    ],
+)
+def test_a_vehicle_has_its_travel_mode(vehicle: str, mode: str) -> None:
+    slots = {"place": "Harbour Steps", "fields": {"travel_mode": vehicle}}
+    request, response = Phone(PERSONA, HOME).call(event("Google Maps", "GetDirections", slots))
+    assert request["travel_mode"] == response["directions"]["travel_mode"] == mode
+    assert response["directions"].get("vehicle") == (None if vehicle == mode else vehicle)
+
+
 @given(of("UberEats"))
 @quick
 def test_orders_are_paid_in_full_and_stand_in_the_history(history: list[Event]) -> None:

@@ -76,6 +76,12 @@ WARNINGS = (
     "Arrival on the left-hand side.",
     "Part of the route is a private road.",
 )
+MODES = {
+    "transit": ("transit", "tram", "train", "bus", "metro", "underground", "ferry", "line", "express"),
+    "cycling": ("cycl", "bike"),
+    "walking": ("walk", "foot"),
+}
+"""Travel mode → what its vehicles are called by; all else is driven."""
 KM_AN_HOUR = {"driving": 34, "transit": 22, "cycling": 15, "walking": 5}
 """Travel mode → speed, by which the length of a way follows from its duration."""
 
@@ -165,11 +171,14 @@ class Account:
         return {"place_id": known, **noted}, {"checkin": checkin, "earlier_checkins": before}
 
     def directions(self, call: Call) -> Exchange:
-        """The way to the place in steps; `others` are places that one might go to instead."""
+        """The way to the place in steps, by `fields.travel_mode`, a mode or a vehicle.
+
+        `others` are places that one might go to instead.
+        """
         destination, asked = _own(call), call.fact("travel_mode", "")
-        mode = asked or "driving"
+        mode = _mode(asked)
         minutes = call.fact("travel_minutes", 0) or call.place.whole("minutes", 5, 38)
-        metres = round(minutes * KM_AN_HOUR.get(mode, KM_AN_HOUR["driving"]) / 60 * 1000)
+        metres = round(minutes * KM_AN_HOUR[mode] / 60 * 1000)
         origin = call.fact("origin", "Your location")
         parts, draw = min(minutes, call.place.whole("steps", 3, 6)), call.place.bits("parts")
         ways = RIDES if mode == "transit" else TURNS
@@ -188,6 +197,7 @@ class Account:
             "origin": origin,
             "destination": destination,
             "travel_mode": mode,
+            **({"vehicle": asked} if asked not in ("", mode) else {}),
             "distance_km": metres / 1000,
             "duration_minutes": minutes,
             "steps": steps,
@@ -197,7 +207,7 @@ class Account:
             "summary": f"via {streets[0]}. {call.one('warning', WARNINGS)}",
             "requested_at": call.stamp(),
         }
-        request = {"origin": origin, "destination": destination["name"], **({"travel_mode": asked} if asked else {})}
+        request = {"origin": origin, "destination": destination["name"], **({"travel_mode": mode} if asked else {})}
         return request, {"directions": directions}
 
     def search(self, call: Call) -> Exchange:
@@ -217,6 +227,11 @@ class Account:
         rated = [_rated(call, place) for place in call.several("order", places, SHOWN)]
         request = {"query": query, **({"category": category} if category else {})}
         return request, {"places": rated, "search_timestamp": call.stamp()}
+
+
+def _mode(vehicle: str) -> str:
+    """Travel mode of a vehicle by its name."""
+    return next((mode for mode, names in MODES.items() if any(name in vehicle.lower() for name in names)), "driving")
 
 
 def _split(total: int, parts: int, draw: int) -> list[int]:
