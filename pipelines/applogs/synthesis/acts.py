@@ -28,7 +28,7 @@ TAKES = _table("""
     Amazon/Checkout: entity category amount quantity
     Amazon/WriteReview: entity text rating
     Spotify/SearchSongs: text entity others category
-    Spotify/PlaySong: entity category
+    Spotify/PlaySong: entity category fields
     Spotify/AddToPlaylist: entity title
     Spotify/FollowArtist: entity
     Fitbit/LogWorkout: category minutes intensity
@@ -54,7 +54,7 @@ TAKES = _table("""
     Gmail/SendEmail: person title text
     Gmail/ReplyEmail: person title text
     LinkedIn/UpdateProfile: text
-    LinkedIn/AddExperience: entity
+    LinkedIn/AddExperience: entity title
     LinkedIn/AddSkill: entity
     LinkedIn/PostUpdate: text
     LinkedIn/GetFeed: -
@@ -87,16 +87,16 @@ TAKES = _table("""
     Instagram/UnfollowUser: entity
     Instagram/GetFollowing: -
     Google/Search: text entity others category
-    Google/ClickResult: text entity category
+    Google/ClickResult: text entity others category
     LLM Assistant/CreateConversation: text
     LLM Assistant/ContinueConversation: text
     Google Maps/ShareLocation: person place address minutes
-    Google Maps/CheckIn: place address category
-    Google Maps/GetDirections: place address category
+    Google Maps/CheckIn: place address category others
+    Google Maps/GetDirections: place address category others fields
     Google Maps/SearchPlaces: text entity others category
     UberEats/SearchRestaurants: text entity others category
     UberEats/GetMenu: entity category
-    UberEats/PlaceOrder: entity category
+    UberEats/PlaceOrder: entity category others
     UberEats/GetOrderHistory: -
 """)
 """(app, API) → slots that an event fills. All 79 APIs; `sender` goes into `person`, `shelf` into `category`."""
@@ -121,7 +121,9 @@ def slots_for(
     for name in TAKES[api]:
         slot = SLOT.get(name, name)
         if name == "text":
-            slots[slot] = said(place, purpose, VOICES.get(api, "query"), **words)
+            # A detail is said only where there is one.
+            if (voice := VOICES.get(api, "query")) != "detail" or "words" in words:
+                slots[slot] = said(place, purpose, voice, **words)
         elif name in known:
             slots[slot] = known[name]
         elif name == "title":

@@ -131,7 +131,7 @@ SESSIONS: dict[str, tuple[tuple[int, Recipe, tuple[str, ...]], ...]] = {
 }
 """App → its sessions: how often relative to the others, what they are about, their APIs in order."""
 
-SHARE = 0.36
+SHARE = 0.12
 """Part of the logs aimed at that is background."""
 FIRST_WINDOW = 0.3
 """How much of it the first window has against any other: the published logs grow after the first checkpoint."""
@@ -139,7 +139,13 @@ _DAY_OPENS, _DAY_CLOSES = 7 * 3600, 23 * 3600
 
 
 def background(root: Place, span: Span) -> Iterator[Event]:
-    """Neutral events of every app in every window; at least one session each."""
+    """Neutral events of every app in every window, at least one session each; one mailbox opened on the first morning.
+
+    Checkpoints are counted in months from the first log (reference 2), which so lie at the ends of windows.
+    """
+    first = root.at("background", "first morning")
+    moment = span.start + timedelta(seconds=_DAY_OPENS + first.whole("time", 0, 3600))
+    yield Event(moment, "Gmail", "GetInbox", first.path, {})
     weights = [FIRST_WINDOW, *[1.0] * (span.windows - 1)]
     for app, sessions in SESSIONS.items():
         urn = [session for session in sessions for _ in range(session[0])]

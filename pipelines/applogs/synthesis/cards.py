@@ -54,7 +54,8 @@ def _of_user(one: Trajectory) -> dict[str, float]:
     asked = askable(true, one.intervals, one.evidence, logs, checkpoints)
     values = asked.filter(pl.col("expectation") == "value")
     histories = value_histories(values, checkpoints).filter(pl.col("checkpoint_index") > 0)
-    differ = truth_differences(pl.concat([true, finished_chain_truth(one.changes, checkpoints)]))
+    differ = truth_differences(pl.concat([values, finished_chain_truth(one.changes, checkpoints)]))
+    differ = differ.join(values, on=["user_id", "checkpoint_id", "state_key"], how="semi")
     last = values.filter(pl.col("checkpoint_id") == checkpoints["checkpoint_id"][-1])
     first = values.filter(pl.col("checkpoint_id") == checkpoints["checkpoint_id"][0])
     sizes = {family: rows["evidence"].list.len() for (family,), rows in last.group_by(pl.col("family").cast(pl.String))}
@@ -84,7 +85,7 @@ def _of_user(one: Trajectory) -> dict[str, float]:
         ].n_unique(),
         "surfaces of an API": of_an_api,
         "share of texts with a surface of their own": own,
-        "keys where as_of and finished_chain differ, at a checkpoint": differ.height / n_checkpoints,
+        "keys asked where as_of and finished_chain differ, at a checkpoint": differ.height / n_checkpoints,
     }
 
 

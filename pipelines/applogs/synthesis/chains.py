@@ -5,11 +5,11 @@ else was looked at, is its cause; so is what is said of its end, after it.
 """
 
 from datetime import datetime, timedelta
-from typing import Any
 
-from pipelines.applogs.synthesis.acts import SHOWS_THING, Api, slots_for, spoken
+from pipelines.applogs.synthesis.acts import slots_for, spoken
 from pipelines.applogs.synthesis.events import Event, Role, Shown, Slots
 from pipelines.applogs.synthesis.moments import spread
+from pipelines.applogs.synthesis.possessions import known_of, shown_in
 from pipelines.applogs.synthesis.speech import said
 from pipelines.applogs.synthesis.tellings import Chain, Setting, Telling
 from pipelines.applogs.synthesis.tree import Place
@@ -129,32 +129,16 @@ def _use(
 ) -> Event:
     """The value in use: in words with all of it, or in an app that shows its entity."""
     shown = (Shown(one.key, one.value_id, "supports"),)
-    shows: list[Api] = [api for pair in one.facts["shows"] if (api := (pair[0], pair[1])) in SHOWS_THING]
+    shows = shown_in(one.facts)
     if whole or not shows or place.chance("said", 0.35):
         words = {"act": one.facts["act"], "label": one.facts["label"]}
         return spoken(place, moment, setting, purpose, words, shown, chain)
     # The most telling first: it is drawn twice as often as each other.
     api = place.one("app", [shows[0], *shows])
     words = {name: one.facts[name] for name in ("act", "label", "entity", "qualifier", "category")}
-    slots = slots_for(place, api, purpose, words, _known(place, api, one.facts), setting)
+    words["words"] = one.facts["entity"]
+    slots = slots_for(place, api, purpose, words, known_of(place, api, one.facts, setting), setting)
     return Event(moment, *api, place.path, slots, shown, chain)
-
-
-def _known(place: Place, api: Api, facts: dict[str, Any]) -> dict[str, Any]:
-    entity = facts["entity"]
-    known = {
-        "entity": entity,
-        "category": facts["category"],
-        "place": entity,
-        "sender": entity,
-        "quantity": 1,
-        "rating": place.whole("rating", 4, 5),
-    }
-    if facts["amount"]:
-        known["amount"] = facts["amount"]
-    if api == ("Fitbit", "SetGoals"):
-        known["fields"] = {facts["category"]: int("".join(filter(str.isdigit, entity)) or 1)}
-    return known
 
 
 def farewell(telling: Telling, place: Place, setting: Setting) -> Chain:

@@ -23,9 +23,9 @@ from pipelines.applogs.synthesis.tellings import Setting, root_of
 from pipelines.applogs.synthesis.tree import Place
 from pipelines.applogs.synthesis.world import Interval, Span, World
 
-RATE = 0.45
+RATE = 0.35
 """Chance of a distractor for a state in a window (ours)."""
-BAITED = 0.4
+BAITED = 0.3
 """Share of the states never held that are imitated all the same, once at least (ours)."""
 LONG_AGO = timedelta(days=10)
 """How long something is over before it is remembered (ours)."""

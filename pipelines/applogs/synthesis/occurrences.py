@@ -38,8 +38,17 @@ SHOWS_PLACE = frozenset(
 )  # fmt: skip
 SHOWS_LENGTH = frozenset({("Fitbit", "LogWorkout"), ("Fitbit", "RecordActivity")})
 _WHEN = ("schedule", "timing.start_time")
-_THINGS = {"Netflix": "title", "Spotify": "song", "Goodreads": "book", "Amazon": "product", "UberEats": "restaurant"}
+_THINGS = {
+    "Amazon": "product",
+    "Goodreads": "book",
+    "Netflix": "title",
+    "Robinhood": "stock",
+    "Spotify": "song",
+    "UberEats": "restaurant",
+}
 """App → pool of what is acted on there, where a habit is not about one thing."""
+_AT_HOME = frozenset({"Bills", "Budget", "Groceries", "Investing", "Savings", "Subscriptions"})
+"""Classes of habits that are about money, wherever they are done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +158,7 @@ def _words(habit: _Habit, place: Place) -> dict[str, Any]:
 
 def _known(habit: _Habit, place: Place, api: Api) -> dict[str, Any]:
     facts, (app, name) = habit.one.facts, api
-    thing = place.one("thing", POOLS[_THINGS[app]]) if app in _THINGS else facts["activity"]
     known = {
-        "entity": facts["place"] if app in ("Chase", "Google Maps") else thing,
         "category": facts["category"],
         "place": facts["place"],
         "address": facts["address"],
@@ -159,6 +166,15 @@ def _known(habit: _Habit, place: Place, api: Api) -> dict[str, Any]:
         "intensity": facts["intensity"],
         "quantity": 1,
     }
+    if app in _THINGS:
+        known["entity"] = place.one("thing", POOLS[_THINGS[app]])
+    elif app != "Chase":
+        known["entity"] = facts["place"] if app == "Google Maps" else facts["activity"]
+    elif name == "PayBill" and facts["category"] in _AT_HOME:
+        known["entity"] = place.one("biller", POOLS["biller"])
+    elif facts["category"] not in _AT_HOME:
+        # Paid where it is done.
+        known["entity"] = facts["place"]
     if facts["person"]:
         known["person"] = known["sender"] = facts["person"]
     if facts["amount"]:

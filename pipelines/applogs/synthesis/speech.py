@@ -5,6 +5,7 @@ purpose has hundreds of surfaces in a voice. Cores take `{act}` (a verb phrase i
 `{entity}`, `{other}`, `{reason}`, `{person}`, `{label}`, whichever the caller gives.
 """
 
+import re
 from typing import Literal
 
 from pipelines.applogs.synthesis.sentences import CORES, LETTERS, QUERIES, lines
@@ -28,7 +29,7 @@ VOICES: dict[tuple[str, str], Voice] = {
     ("LLM Assistant", "CreateConversation"): "assistant",
     ("LLM Assistant", "ContinueConversation"): "assistant",
     ("LinkedIn", "UpdateProfile"): "post",
-    ("LinkedIn", "LikePost"): "post",
+    ("LinkedIn", "LikePost"): "detail",
     ("LinkedIn", "SendConnectionRequest"): "chat",
     ("LinkedIn", "PostUpdate"): "post",
     ("LinkedIn", "CommentOnPost"): "post",
@@ -98,6 +99,10 @@ _CLOSINGS: dict[Voice, tuple[str, ...]] = {
 }  # fmt: skip
 
 
+_BEGIN = re.compile(r"(?<=[.?!] )[a-z]")
+"""First letter of a further sentence: reasons and details are given in small letters."""
+
+
 def said(place: Place, purpose: str, voice: Voice, /, **words: object) -> str:
     """What is said for a purpose in a voice. Raises `KeyError` for a word that the sentence needs and is not given."""
     if voice == "query":
@@ -109,7 +114,7 @@ def said(place: Place, purpose: str, voice: Voice, /, **words: object) -> str:
     draw, core = divmod(draw, len(cores))
     draw, opening = divmod(draw, len(openings))
     closing = closings[draw % len(closings)]
-    head, sentence = openings[opening], cores[core].format(**words)
+    head, sentence = openings[opening], _BEGIN.sub(lambda begin: begin[0].upper(), cores[core].format(**words))
     if not head.endswith((", ", "So ", "so ")):
         sentence = sentence[0].upper() + sentence[1:]
     return f"{head}{sentence}{closing}"

@@ -1,0 +1,58 @@
+"""How the value of an attribute is seen in an app: which of its slots the entity fills (ours)."""
+
+from typing import Any
+
+from pipelines.applogs.synthesis.acts import SHOWS_THING, Api
+from pipelines.applogs.synthesis.everyday import POOLS
+from pipelines.applogs.synthesis.tellings import Setting
+from pipelines.applogs.synthesis.tree import Place
+
+UNFIT = frozenset(
+    {
+        ("Amazon", "home"),
+        ("Amazon", "garden plot"),
+        ("Chase", "car"),
+        ("Chase", "commute"),
+        ("Spotify", "playlist"),
+        ("UberEats", "nutrition"),
+    }
+)
+"""(app, category) that do not go together: the app would take the entity for something else (a home for a product)."""
+_VEHICLES = ("car", "commute")
+
+
+def shown_in(facts: dict[str, Any]) -> list[Api]:
+    """APIs of `shows` whose log shows the entity for what it is, the most telling first."""
+    apis: list[Api] = [(app, name) for app, name in facts["shows"]]
+    category = facts["category"]
+    return [
+        api
+        for api in apis
+        if (api in SHOWS_THING and (api[0], category) not in UNFIT)
+        or (api == ("Spotify", "AddToPlaylist") and category == "playlist")
+    ]
+
+
+def known_of(place: Place, api: Api, facts: dict[str, Any], setting: Setting) -> dict[str, Any]:
+    """What is known of an entity at an API, as slots by name (`acts.slots_for`)."""
+    entity, category = facts["entity"], facts["category"]
+    known: dict[str, Any] = {"entity": entity, "category": category, "sender": entity, "quantity": 1, "rating": 5}
+    if facts["amount"]:
+        known["amount"] = facts["amount"]
+    match api:
+        case ("Google Maps", "GetDirections") if category in _VEHICLES:
+            known |= {"place": place.one("to", POOLS["errand place"]), "fields": {"travel_mode": entity}}
+        case ("Google Maps", _):
+            known["place"] = entity
+        case ("Spotify", "AddToPlaylist"):
+            known |= {"entity": place.one("song", POOLS["song"]), "title": entity}
+        case ("Spotify", "PlaySong") if category == "artist":
+            known |= {"entity": place.one("song", POOLS["song"]), "fields": {"artist": entity}}
+            del known["category"]
+        case ("Fitbit", "SetGoals"):
+            known["fields"] = {category: int("".join(filter(str.isdigit, entity)) or 1)}
+        case ("LinkedIn", "AddExperience"):
+            known["title"] = "Volunteer" if category == "volunteering" else setting.persona.work
+        case ("Notion", "CreateDatabaseEntry"):
+            known["title"] = facts["label"]
+    return known
