@@ -1,0 +1,89 @@
+"""The page of an app-log leaderboard: values as text, charts beside tables, what was not run named."""
+
+import json
+import re
+from datetime import datetime
+
+import polars as pl
+from test_applog_board import CHECKPOINTS, GOOD, NOBODY, NONE, RULED, USERS, arm
+
+from pipelines.applogs.board import applog_board, applog_differences, user_values
+from pipelines.applogs.board_report import render_applogs
+from pipelines.applogs.board_tables import APPLOG_BOARD_TABLES
+from pipelines.applogs.tables import table_of
+from pipelines.tables import TIME
+
+HOSTILE = '<script>alert(1)</script>{{ 7*7 }}\x1b[31m"\u202e'
+CARD = {"release": "0123456789ab", "track": "applogs", "warnings": ["made up"], "funnel": [{"step": "users", "n": 3}]}
+
+
+def tables(*arms: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    values = user_values(pl.concat(arms), NOBODY, CHECKPOINTS)
+    pairs = applog_differences(values, 7)
+    return {
+        **{name: APPLOG_BOARD_TABLES[name].empty() for name in ("applog_retention", "applog_attribution")},
+        "applog_board": applog_board(values, pairs, 7),
+        "applog_differences": pairs,
+    }
+
+
+def life() -> dict[str, pl.DataFrame]:
+    key = "user_attributes_state:gym"
+    intervals = table_of(
+        "state_intervals",
+        [
+            {"user_id": USERS[0], "state_key": key, "value_id": "gym#1", "value": json.dumps(HOSTILE),
+             "valid_from": datetime(2023, 10, 1), "valid_to": datetime(2024, 2, 1)},
+            {"user_id": USERS[0], "state_key": key, "value_id": "gym#2", "value": '"B"',
+             "valid_from": datetime(2024, 2, 1)},
+        ],
+    )  # fmt: skip
+    evidence = table_of(
+        "state_evidence",
+        [
+            {"user_id": USERS[0], "state_key": key, "value_id": "gym#1", "app_log_id": f"log_{n:05d}", "position": n,
+             "role": role, "fields": []}
+            for n, role in enumerate(("supports", "supports", "distractor"))
+        ],
+    ).with_columns(time=pl.lit(datetime(2023, 11, 5)).cast(TIME))  # fmt: skip
+    return {
+        "state_intervals": intervals,
+        "state_evidence": evidence,
+        "checkpoints": CHECKPOINTS.filter(pl.col("user_id") == USERS[0]),
+    }
+
+
+def specs_of(page: str) -> list[dict[str, object]]:
+    found = re.search(r'<script type="application/json" id="specs">(.*?)</script>', page, re.DOTALL)
+    assert found
+    return list(json.loads(found[1]))
+
+
+def test_values_ranks_and_checkpoints_stand_on_the_page() -> None:
+    page = render_applogs(tables(NONE, GOOD, RULED), CARD, {"release": "0123456789ab"}, life())
+    assert "0.750" in page and "5–10 %" not in page.split("Personalised service", 1)[0]
+    assert "routine" in page and "C2" in page
+    assert page.count('class="chart') == len(re.findall(r'data-spec="\d+"', page)) == len(specs_of(page))
+    assert "gym#" not in page and "2024-02-01" in page
+
+
+def test_a_checkpoint_that_was_not_run_is_said() -> None:
+    gap = arm("recent_k", {"habit": ((1.0,), (1.0,)), "attribute": ((1.0, 1.0), (1.0, 1.0))}, without=(USERS[1], 1))
+    page = render_applogs(tables(NONE, gap), CARD, {})
+    assert "not run" in page and "1 checkpoints not run" in page
+
+
+def test_hostile_text_is_shown_as_text() -> None:
+    named = GOOD.with_columns(method=pl.lit(HOSTILE))
+    page = render_applogs(tables(NONE, named), CARD | {"warnings": [HOSTILE]}, {"seed": HOSTILE}, life())
+    shown = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
+    assert "&lt;script&gt;alert(1)" in shown and "{{ 7*7 }}" in shown
+    assert "\x1b" not in page and "\u202e" not in page
+    assert "<script>alert(1)" not in page
+
+
+def test_nothing_is_loaded_from_anywhere() -> None:
+    page = render_applogs(tables(NONE, GOOD), CARD, {})
+    head = page.split("<script", 1)[0]
+    assert not re.findall(r'(?:src|href)="(?:https?:)?//', head)
+    assert "default-src 'none'" in page
