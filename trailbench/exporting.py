@@ -50,13 +50,24 @@ def exported(home: Home, release: str, table: str, gold: bool) -> pl.LazyFrame:
     """Rows of a table of a release, users of the cohort only. Raises `ExportError`."""
     key = release_key(home, release)
     spec = load_release(home.store.store, key)
-    # On the chain, `funnel` is that of the cohort, `rejects` those of the logs.
-    names = ONCHAIN_EXPORTS if spec.track == "onchain" else {name: name for name in EXPORTS}
+    names = _names(home, spec.track, key)
     if table not in names:
         raise ExportError(f"no table {table!r} to export; tables are {', '.join(names)}")
     if TABLES[names[table]].wall == "gold" and not gold:
         raise ExportError(f"{table} is gold: what only scoring may read; add --gold if you mean it")
     return rows_of(home, spec, key, names[table])
+
+
+def _names(home: Home, track: str, key: str) -> dict[str, str]:
+    """Name outside → table. On the chain, `funnel` is that of the cohort, `rejects` those of the logs; a track without
+    names of its own gives every table of its manifest.
+    """
+    if track == "onchain":
+        return ONCHAIN_EXPORTS
+    if track == "commerce":
+        return {name: name for name in EXPORTS}
+    release = home.store.document(f"specs/frozen/{key}.json")["release"]
+    return {name: name for name in home.store.document(f"releases/{release}/manifest.json")["tables"]}
 
 
 def rows_of(home: Home, spec: ReleaseSpec, key: str, table: str) -> pl.LazyFrame:
@@ -104,7 +115,7 @@ def write(rows: pl.LazyFrame, to: Path) -> int:
 
 def viewable(frame: pl.DataFrame) -> pl.DataFrame:
     """Rows as a viewer shows them: ids and hashes as text, as in CSV; words of a vocabulary as plain text."""
-    columns = [_text(column) if column.dtype == pl.Binary else _items(column) for column in frame]
+    columns = {column.name: _text(column) if column.dtype == pl.Binary else _items(column) for column in frame}
     return pl.DataFrame(columns).with_columns(pl.col(pl.Enum).cast(pl.String))
 
 

@@ -13,7 +13,7 @@ from resources.home import Home
 from trailbench.console import Steps
 from trailbench.data_folder import checked_license, documents, origin_of
 from trailbench.exporting import ExportError
-from trailbench.questions import QUESTIONS, Wanted
+from trailbench.harness_questions import QUESTIONS, Wanted
 
 
 def write_inspect_folder(

@@ -106,9 +106,15 @@ def front_matter(manifest: Mapping[str, Any], stated: str, tags: Sequence[str], 
         head["configs"] = [
             {
                 "config_name": one.config,
-                "data_files": [{"split": split, "path": f"{one.folder}/{split}-*.parquet"} for split in one.splits],
+                "data_files": [
+                    {"split": split, "path": f"{one.folder}/{split}-*.parquet"}
+                    for split, rows in one.splits.items()
+                    if rows
+                ],
             }
             for one in subsets
+            # A loader takes a split without rows for a mistake, so that none is named; its file is there.
+            if any(one.splits.values())
         ]
     return f"---\n{yaml.safe_dump(head, sort_keys=False, allow_unicode=False, width=10**6)}---\n"
 
@@ -175,4 +181,4 @@ def _rows(one: Subset) -> list[str]:
 
 
 def _first(subsets: Sequence[Subset]) -> str:
-    return next((one.config for one in subsets if not one.gold), "CONFIGURATION")
+    return next((one.config for one in subsets if any(one.splits.values())), "CONFIGURATION")

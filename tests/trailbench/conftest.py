@@ -1,8 +1,9 @@
-"""Third-party packages with a memory method, as an installer leaves them."""
+"""Third-party packages with a memory method, as an installer leaves them; a small on-chain release."""
 
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -46,3 +47,21 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Pa
         return site
 
     return add
+
+
+@pytest.fixture(scope="session")
+def chain_built(cli: Callable[..., SimpleNamespace], tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
+    """A home folder with one frozen on-chain release, not to be changed."""
+    from pipelines.onchain.generator import Plan
+    from trailbench.generating import write_chain
+
+    folder = tmp_path_factory.mktemp("chain-built")
+    write_chain(Plan(seed=5, wallets=30, markets=12, neg_risk_markets=4, operations=1_800), folder, lambda _: None)
+    config, home = folder / "loose.yaml", folder / "home"
+    config.write_text(
+        "{min_markets: 2, min_trades: 5, min_rows: 2, max_concentration_percent: 100, max_burst_percent: 100}"
+    )
+    words = ("--source", "polygon_logs", "--config", config, "--home", home, "--json")
+    result = cli("build", folder / "logs-001.jsonl", folder / "markets.json", *words)
+    assert result.code == 0, result.err
+    return SimpleNamespace(**{**result.json, "home": home})

@@ -89,7 +89,7 @@ def _folder(
 
         return write_data_folder(home, release, to, step, gold=gold, stated=stated or UNKNOWN)
     from trailbench.inspect_folder import write_inspect_folder
-    from trailbench.questions import Wanted
+    from trailbench.harness_questions import Wanted
 
     return write_inspect_folder(home, release, to, Wanted(*wanted), step, gold=gold, stated=stated or UNKNOWN)
 
