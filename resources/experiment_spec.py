@@ -88,14 +88,21 @@ def bind(
     the methods themselves, plug-ins in a child that sees none of the folders `hidden`. Raises `PluginError` for a
     method that cannot be opened, and `BadExperiment` for a configuration that it does not take.
     """
-    methods = {
-        label: _fingerprint(name, config, experiment.models, models, hidden)
-        for label, name, config in experiment.configured()
-    }
+    methods = memory_fingerprints(list(experiment.configured()), experiment.models, models, hidden)
     cells = arms(experiment, release, methods, readers)
     more = (experiment.seed, experiment.models, experiment.limits, judges or {}, judged)
     specs = tuple(ArmSpec(arm, release_key, asked, *more) for arm in cells)
     return BoundExperiment(experiment, release, release_key, asked, specs)
+
+
+def memory_fingerprints(
+    configured: Sequence[tuple[str, str, Mapping[str, Any]]],
+    named: Mapping[Role, str],
+    models: ModelFingerprint,
+    hidden: Sequence[Path] = (),
+) -> dict[str, str]:
+    """Label → fingerprint of each memory (label, method, configuration), its models included; raises as `bind`."""
+    return {label: _fingerprint(name, config, named, models, hidden) for label, name, config in configured}
 
 
 def _fingerprint(

@@ -21,9 +21,9 @@ from resources.models.estimate import Workload, estimate
 from resources.models.prices import NANO
 from resources.plugin_process import open_method
 from resources.tokenizer import load_tokens
+from trailbench import predicting, questioning
 from trailbench.evaluating import release_track
 from trailbench.judging import judge_workloads
-from trailbench.predicting import workloads
 
 REPLY_SHARE = 0.5
 """How much of the room for a reply a call is taken to use."""
@@ -35,11 +35,11 @@ def estimate_experiment(home: Home, bound: BoundExperiment) -> list[dict[str, An
     Nothing of it is taken to be cached. Memories that arms share are counted once.
     """
     models, asked = Models().access, defaultdict[tuple[Role, str], list[Workload]](list)
-    onchain = release_track(home, bound.release_key) == "onchain"
+    track = release_track(home, bound.release_key)
     works = (
-        workloads(home, bound)
-        if onchain
-        else chain(_readings(home, bound, models), _memories(home, bound), judge_workloads(home, bound))
+        chain(_readings(home, bound, models), _memories(home, bound), judge_workloads(home, bound))
+        if track == "commerce"
+        else {"onchain": predicting, "applogs": questioning}[track].workloads(home, bound)
     )
     for role, name, work in works:
         asked[role, name].append(work)

@@ -10,6 +10,8 @@ import polars as pl
 from assets.asking import MADE
 from assets.board_inputs import GivenExperiment
 from assets.readers import READERS, WITHOUT_MODEL, asks_model, model_reader
+from pipelines.applogs.experiment import ASKED as QUESTIONS_ASKED
+from pipelines.applogs.experiment import DEFAULT as QUESTIONS
 from pipelines.evaluation.experiment import DEMO, DEMO_LLM, Arm, Experiment, parse, slice_of
 from pipelines.evaluation.judging.drawing import drawn_readouts
 from pipelines.evaluation.readers import Reader
@@ -26,13 +28,14 @@ from trailbench.console import Steps
 from trailbench.exporting import ExportError, release_key
 from trailbench.judging import judged_rows, judges_of
 from trailbench.predicting import bind_predictors
+from trailbench.questioning import bind_questions
 from trailbench.running import dagster_instance
 from trailbench.working import WORTH_CELLS, WORTH_USERS, Work, workers, workers_for
 
-BUILT_IN = {one.name: one for one in (DEMO, DEMO_LLM, DEFAULT, INTERFACES_ASKED)}
-JOBS = {"commerce": ("arm", "board"), "onchain": ("predict", "onchain_board")}
-"""Track → the job of an arm's shard, and that of the board."""
-FREEZES = ("release", "onchain_release")
+BUILT_IN = {one.name: one for one in (DEMO, DEMO_LLM, DEFAULT, INTERFACES_ASKED, QUESTIONS, QUESTIONS_ASKED)}
+JOBS = {"commerce": ("arm", "board"), "onchain": ("predict", "onchain_board"), "applogs": ("answer", "")}
+"""Track → the job of an arm's shard, and that of the board (empty where the arms' units are the result)."""
+FREEZES = ("release", "onchain_release", "applog_release")
 """Assets that freeze a release."""
 
 
@@ -78,9 +81,17 @@ def asked_for(home: Home, experiment: str | None, release: str | None, readers: 
     named = None if experiment is None else experiment_named(experiment)
     wanted = release or (named.release if named else None) or newest_release(home)
     if named is None:
-        onchain = INTERFACES_ASKED if readers else DEFAULT
-        named = onchain if release_track(home, wanted) == "onchain" else DEMO
+        named = default_experiment(release_track(home, wanted), readers or [])
     return bind_to_release(home, named.model_copy(update={"readers": readers}) if readers else named, wanted)
+
+
+def default_experiment(track: str, readers: list[str]) -> Experiment:
+    """What is run on a release of a track where no experiment is named; small where a model answers."""
+    if track == "onchain":
+        return INTERFACES_ASKED if readers else DEFAULT
+    if track == "applogs":
+        return QUESTIONS_ASKED if any(map(asks_model, readers)) else QUESTIONS
+    return DEMO
 
 
 def bind_to_release(home: Home, experiment: Experiment, release: str) -> BoundExperiment:
@@ -91,8 +102,10 @@ def bind_to_release(home: Home, experiment: Experiment, release: str) -> BoundEx
     key = release_key(home, release)
     name = home.store.document(f"specs/frozen/{key}.json")["release"]
     card = home.store.document(f"releases/{name}/card.json")
-    if release_track(home, key) == "onchain":
-        return bind_predictors(home, experiment, key, name, card)
+    track = release_track(home, key)
+    if track != "commerce":
+        binds = bind_predictors if track == "onchain" else bind_questions
+        return binds(home, experiment, key, name, card)
     _known("reader", [reader.partition(":")[0] for reader in experiment.readers], READERS)
     if odd := [one for one in experiment.readers if ":" in one and not asks_model(one)]:
         raise ExportError(f"reader {odd[0]} names a model and asks none; write {odd[0].partition(':')[0]}")
@@ -137,11 +150,12 @@ def run_experiment(instance: dg.DagsterInstance, home: Home, bound: BoundExperim
         for shard in home.shards
     ]
     judged = [Work("judge", one.axes, f"judging {one.says}") for one in cells if bound.experiment.judges]
-    step.expect(len(cells) + len(judged) + 1)
+    step.expect(len(cells) + len(judged) + bool(of_board))
     worth = len(bound.slice.users) >= WORTH_USERS or len(cells) >= WORTH_CELLS
     with workers(instance, home.folder, workers_for(worth and not asking_models(bound))) as crew:
         ran = crew.run(cells, step) + crew.run(judged, step)
-        crew.run([Work(of_board, {"experiment": bound.key}, "leaderboard and report")], step)
+        if of_board:
+            crew.run([Work(of_board, {"experiment": bound.key}, "leaderboard and report")], step)
     return sum((_spent(metadata) for made in ran for metadata in made.values()), Amount())
 
 

@@ -12,7 +12,8 @@ ReaderOption = Annotated[
     list[str] | None, typer.Option("--reader", help="Reader instead of the experiment's own; may be repeated.")
 ]
 ExperimentOption = Annotated[
-    str | None, typer.Option(help="Built-in name or YAML file; else `demo`, or `baselines` on an on-chain release.")
+    str | None,
+    typer.Option(help="Built-in name or YAML file; else that of the release: `demo`, `baselines`, `applogs`."),
 ]
 
 
@@ -94,8 +95,9 @@ def report(
         with dagster_instance(opened.folder) as instance, progress(as_json) as step:
             if not instance.has_dynamic_partition("experiment", bound.key):
                 refuse(f"{bound.experiment.name} was not evaluated on {bound.release}; run `trailbench evaluate` first")
-            step("leaderboard and report")
-            run_job(instance, JOBS[release_track(opened, bound.release_key)][1], {"experiment": bound.key})
+            if board := JOBS[release_track(opened, bound.release_key)][1]:
+                step("leaderboard and report")
+                run_job(instance, board, {"experiment": bound.key})
         _print_board(opened, bound, Amount(), {}, as_json)
 
 
@@ -185,17 +187,22 @@ def _run_slice(instance: Any, home: Any, bound: Any, as_json: bool) -> Any:
 
 
 def _print_board(home: Any, bound: Any, made: Any, more: dict[str, Any], as_json: bool) -> None:
-    from trailbench import predicting
+    from trailbench import predicting, questioning
     from trailbench.evaluating import release_track, summary
     from trailbench.judging import print_judged
 
-    onchain = release_track(home, bound.release_key) == "onchain"
-    facts = {**(predicting.summary(bound, made) if onchain else summary(home, bound, made)), **more}
+    track = release_track(home, bound.release_key)
+    if track == "onchain":
+        facts = {**predicting.summary(bound, made), **more}
+    else:
+        facts = {**(questioning.summary if track == "applogs" else summary)(home, bound, made), **more}
     if as_json:
         print_json(facts)
         return
-    if onchain:
+    if track == "onchain":
         predicting.print_boards(bound)
+    elif track == "applogs":
+        questioning.print_means(home, bound)
     else:
         _print_pools(home, bound)
     print_judged(facts.get("judged", []))

@@ -1,0 +1,179 @@
+"""An experiment on a release of app logs: bound to it, estimated, and told to people."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import polars as pl
+
+from assets.applog_inputs import asking_settings
+from pipelines.applogs import asking
+from pipelines.applogs.contenders import EXTRACTIVE, LLM, PEERS, RULE
+from pipelines.applogs.contexts import WHOLE, Streams
+from pipelines.applogs.experiment import arms, asked, experiment_readers, memories, refuse, slice_of, until
+from pipelines.applogs.extracting import fingerprint as extractive_fingerprint
+from pipelines.applogs.peers import TOP
+from pipelines.applogs.tables import table_of
+from pipelines.evaluation.experiment import Experiment
+from pipelines.memory.registry import builtin_methods
+from pipelines.memory.rendering import visit_lines
+from pipelines.models import ROLES, Role
+from resources.dag import GoldStore, InputStore, Models
+from resources.experiment_spec import ArmSpec, BoundExperiment, memory_fingerprints
+from resources.home import Home
+from resources.models.budget import Amount
+from resources.models.estimate import Workload
+from resources.models.prices import NANO
+from resources.plugin_process import open_method, plugin_entries
+from resources.tokenizer import load_tokens
+from trailbench.console import out, print_table
+from trailbench.exporting import ExportError
+
+REPLY_TOKENS = 120
+"""Of an answer with its evidence, about."""
+REPLY_SHARE = 0.5
+"""How much of the room for a reply a memory's call is taken to use."""
+LEGEND = """
+mechanical: agreement of the answers' fields with the truth, by rule, over all questions that were asked, unanswered
+ones included (an abstention is right where nothing is true); reader extractive asks no model and is weak
+"""
+
+
+def bind_questions(
+    home: Home, experiment: Experiment, key: str, release: str, card: Mapping[str, Any]
+) -> BoundExperiment:
+    """An experiment on a frozen release of app logs, by partition key and name, its users and questions sampled.
+
+    Raises `ExportError` when the release has no question to ask, and `BadExperiment` for what it does not know.
+    """
+    refuse(experiment, {*builtin_methods(), *(entry.name for entry in plugin_entries())})
+    at = {"release": key}
+    tasks, checkpoints = (home.store.scan(name, at, home.shards) for name in ("tasks", "checkpoints"))
+    sampled = slice_of(tasks, checkpoints, experiment)
+    if not sampled.users:
+        why = "; ".join((card.get("refusals") or {}).values()) or "no user has a question to ask"
+        raise ExportError(f"release {release} has nothing to ask: {why}")
+    models = Models().access
+    told = memory_fingerprints(memories(experiment), experiment.models, models.fingerprint, InputStore().hidden)
+    cells = arms(experiment, release, told, _readers(experiment))
+    more = (experiment.seed, experiment.models, experiment.limits)
+    return BoundExperiment(experiment, release, key, sampled, tuple(ArmSpec(arm, key, sampled, *more) for arm in cells))
+
+
+def _readers(experiment: Experiment) -> dict[str, str]:
+    """Fingerprints of the readers, with the prompts of those that ask a model."""
+    models, found = Models().access, {}
+    for reader in experiment_readers(experiment):
+        who, _, named = reader.partition(":")
+        if who == LLM:
+            model = models.fingerprint("reader", named or experiment.models.get("reader", ""))
+            found[reader] = asking.fingerprint(model, load_tokens(), asking_settings(models))
+        elif who == EXTRACTIVE:
+            found[reader] = extractive_fingerprint()
+    return found
+
+
+def workloads(home: Home, bound: BoundExperiment) -> Iterator[tuple[Role, str, Workload]]:
+    """What the arms that ask a model will ask it: role, model name, calls and tokens. Nothing is taken to be cached.
+
+    Prompts are counted with a context as long as the budget; one without a budget as `TOP` logs of the mean length.
+    """
+    at = {"release": bound.release_key}
+    read = ("app_logs", "checkpoints", "tasks")
+    logs, places, tasks = (bound.slice.of(home.store.scan(name, at, home.shards)).collect() for name in read)
+    questions = asked(tasks, places, bound.slice, bound.slice.users)
+    yield from _answers(bound, questions, logs)
+    built: dict[str, ArmSpec] = {spec.arm.memory: spec for spec in bound.arms if spec.arm.reader != RULE}
+    streams = Streams.of(logs, until(places, bound.slice))
+    for spec in built.values():
+        if spec.arm.method not in PEERS:
+            yield from _memory(spec, streams)
+
+
+def _answers(
+    bound: BoundExperiment, questions: pl.DataFrame, logs: pl.DataFrame
+) -> Iterator[tuple[Role, str, Workload]]:
+    specs = [spec for spec in bound.arms if spec.arm.reader.partition(":")[0] == LLM]
+    if not specs:
+        return
+    tokens, settings = load_tokens(), asking_settings(Models().access)
+    bare = questions.select("user_id", "checkpoint_id").unique().with_columns(item=pl.lit(WHOLE), text=pl.lit(""))
+    sent = list(asking.prompted(table_of("contexts", bare.to_dicts()), questions, tokens, settings))
+    fixed = sum(one.tokens for one in sent)
+    lines = tokens.counts(logs.sample(min(logs.height, 200), seed=0)["record"].to_list())
+    top = TOP * sum(lines) // max(len(lines), 1)
+    nothing = {name for name, spec in builtin_methods().items() if spec.reads_nothing}
+    for spec in specs:
+        shown = 0 if spec.arm.method in nothing else spec.arm.budget or top
+        name = spec.arm.reader.partition(":")[2] or spec.models.get("reader", "")
+        yield "reader", name, Workload(len(sent), fixed + shown * len(sent), REPLY_TOKENS * len(sent))
+
+
+def _memory(spec: ArmSpec, streams: Streams) -> Iterator[tuple[Role, str, Workload]]:
+    with open_method(spec.arm.method, InputStore().hidden) as method:
+        roles = [role for role in ROLES if role in method.needs]
+        if not roles:
+            return
+        config: Any = method.config_model(**spec.arm.config)
+        tokens, calls, prompt = load_tokens(), 0, 0
+        assert method.most_calls is not None, f"{method.name} asks a model and does not say how often"
+        for user in streams.checkpoints:
+            for _, batches in streams.segments(user):
+                for batch in batches:
+                    made, sent = method.most_calls(config, sum(tokens.counts(visit_lines(batch.visits))))
+                    calls, prompt = calls + made, prompt + sent
+        name = spec.arm.builder or spec.models.get(roles[0], "")
+        yield roles[0], name, Workload(calls, prompt, round(calls * config.reply_tokens * REPLY_SHARE))
+
+
+def summary(home: Home, bound: BoundExperiment, made: Amount) -> dict[str, Any]:
+    """What an evaluation did: questions, statuses, model calls `made` now, and the mean agreement of every arm."""
+    units = scored(home, bound)
+    calls = pl.concat(
+        home.store.scan("model_calls", {"arm": spec.key}, home.shards).select("key", "cost") for spec in bound.arms
+    ).collect()
+    return {
+        "release": bound.release,
+        "experiment": bound.experiment.name,
+        "users": len(bound.slice.users),
+        "units": units.height,
+        "statuses": dict(units.group_by(pl.col("status").cast(pl.String)).len().sort("status").iter_rows()),
+        "model_calls": made.calls,
+        "cache_hits": max(calls.height - made.calls, 0),
+        "tokens": made.tokens,
+        "cost": None if made.calls and calls["cost"].has_nulls() else made.cost / NANO,
+        "rows": means(units).to_dicts(),
+    }
+
+
+def scored(home: Home, bound: BoundExperiment) -> pl.DataFrame:
+    """Units of all arms, with `method`, `reader` and `budget`."""
+    gold = GoldStore().catalog
+    return pl.concat(
+        gold.scan("applog_units", {"arm": spec.key}, home.shards).with_columns(
+            method=pl.lit(spec.arm.label), reader=pl.lit(spec.arm.reader), budget=pl.lit(spec.arm.budget)
+        )
+        for spec in bound.arms
+    ).collect()
+
+
+def means(units: pl.DataFrame) -> pl.DataFrame:
+    """One row a task and arm, best first: mean agreement and evidence F1 over all its questions, and how many."""
+    return (
+        units.group_by("task", "method", "reader", "budget")
+        .agg(
+            pl.col("mechanical").fill_null(0.0).mean().round(4),
+            pl.col("evidence_f1").mean().round(4),
+            (pl.col("status").cast(pl.String) == "ok").mean().round(4).alias("answered"),
+            pl.len().alias("questions"),
+        )
+        .with_columns(pl.col("task").cast(pl.String))
+        .sort("task", "mechanical", "method", "reader", "budget", descending=[False, True, False, False, False])
+    )
+
+
+def print_means(home: Home, bound: BoundExperiment) -> None:
+    """One table a task."""
+    columns = ("method", "reader", "budget", "mechanical", "evidence_f1", "answered", "questions")
+    for (task,), rows in means(scored(home, bound)).group_by("task", maintain_order=True):
+        print_table(str(task).replace("_", " ").capitalize(), list(columns), rows.select(columns).rows())
+    out.print(LEGEND, soft_wrap=True)
