@@ -2,15 +2,15 @@
 
 import re
 from functools import lru_cache
-from hashlib import blake2b
 
 from pipelines.applogs.synthesis.world import Persona
+from pipelines.hashing import key64
 
 
 @lru_cache(maxsize=65536)
 def bits_of(kind: str, name: str) -> int:
     """64 bits of an entity by its name, under a kind."""
-    return int.from_bytes(blake2b(name.encode(), digest_size=8, key=kind.encode()[:64]).digest(), "big")
+    return key64(name, kind)
 
 
 def identifier(kind: str, name: str) -> str:
