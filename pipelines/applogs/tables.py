@@ -285,5 +285,6 @@ APPLOG_TABLES: dict[str, Table] = {
 def table_of(name: str, rows: Iterable[dict[str, Any]]) -> pl.DataFrame:
     """Rows as the table of this name, in its order; what a row does not hold is null."""
     table = APPLOG_TABLES[name]
-    filled = [{column: row.get(column) for column in table.schema} for row in rows]
-    return pl.DataFrame(filled, schema=table.schema).sort(table.sort_by)
+    schema = table.schema
+    filled = [{column: row.get(column) for column in schema} for row in rows]
+    return pl.DataFrame(filled, schema=schema).sort(table.sort_by)
