@@ -127,7 +127,11 @@ def test_tellings_follow_the_selection() -> None:
         ) in kinds
         assert ("canal_run#1", "farewell", 1) in kinds and ("gym_membership/Harbor Lane#0", "farewell", 0) not in kinds
         seen["coffee in its first window"] += ("coffee_source#0", "lasting", 0) in kinds
+        seen["coffee once more"] += ("coffee_source#1", "lasting", 2) in kinds
+        seen["gym once more"] += ("gym_membership/Cedar Barn#1", "lasting", 2) in kinds
     assert seen["coffee in its first window"] == 60
+    # Only preferences are seen again, with a chance of 0.4: binomial, four standard deviations.
+    assert 9 <= seen["coffee once more"] <= 39 and seen["gym once more"] == 0
 
 
 def test_a_state_that_lasts_is_told_once_in_half_of_the_cases_at_first() -> None:

@@ -3,8 +3,8 @@
 Habits are told in every window. A change is told in the window in which it comes; what
 ends in the next window is told once more before. All else that lasts is told once, in
 the first window in which a draw of one half selects its state: all members of a
-collection together, for a list is known only as a whole. What was not told yet is true
-but cannot be known; it is not asked (`trajectories.askable`).
+collection together, for a list is known only as a whole; of preferences further choices
+are seen at times. What was not told yet is true but cannot be known; it is not asked (`askable`).
 """
 
 from collections.abc import Iterator
@@ -21,6 +21,8 @@ CHOSEN = 0.5
 """Chance of a state that lasts to be told in a window, as long as it was not (published)."""
 
 
+AGAIN = 0.4
+"""Chance of a preference that was told to be seen in a later window too (ours: only choices show how it drifts)."""
 SHORTEST = timedelta(minutes=5)
 """What is shorter is not told."""
 
@@ -109,7 +111,9 @@ def _told(intervals: list[Interval], span: Span, root: Place) -> Iterator[Tellin
         chosen = root.at(here[0][0].domain, here[0][0].key, window).chance("selected", CHOSEN)
         together = chosen or (bool(due) and here[0][0].member is not None)
         for one, (begins, ends) in here:
-            if one.family == "habit" or one.value_id in due or (together and one.value_id in untold):
+            again = one.family == "preference" and root.at(one.domain, one.key, window).chance("again", AGAIN)
+            new = together and one.value_id in untold
+            if one.family == "habit" or one.value_id in due or new or (again and one.value_id in told):
                 told.add(one.value_id)
                 is_fresh = one.value_id in fresh
                 before = _followed(one, intervals) if is_fresh else None

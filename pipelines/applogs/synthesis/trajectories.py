@@ -32,7 +32,10 @@ class Trajectory:
 
 
 def trajectory(seed: int, index: int, span: Span | None = None, ontology: Ontology = ONTOLOGY) -> Trajectory:
-    """The user at an index from 0, alike at every call with the same seed and span."""
+    """The user at an index from 0, alike at every call with the same seed and span.
+
+    What is true is told in full whatever the span's `logs`, which only the background is measured by.
+    """
     return lived(world_of(seed, index, span or Span(), ontology), ontology)
 
 
