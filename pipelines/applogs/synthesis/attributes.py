@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from pipelines.applogs.synthesis.ontology.forms import Attribute, Collection
-from pipelines.applogs.synthesis.timelines import QUIET, Change, Life, Line, lived, passes, plan
+from pipelines.applogs.synthesis.timelines import QUIET, Change, Life, Line, fitted, lived, plan
 from pipelines.applogs.synthesis.tree import Place
 from pipelines.applogs.synthesis.world import Interval
 
@@ -81,7 +81,7 @@ def attribute_intervals(life: Life, domain: str, state: Attribute) -> list[Inter
     """Intervals of an attribute of one value."""
     home = life.home(domain, state)
     usable, others = _pools(state, home)
-    rates = {**RATES, "add": LATE[life.suits(state)]}
+    rates = {} if state.lasting else {**RATES, "add": LATE[life.suits(state)]}
 
     def step(held: Pair | None, change: Change) -> Pair | None:
         if change.does == "add":
@@ -118,14 +118,16 @@ def collection_intervals(life: Life, domain: str, state: Collection) -> list[Int
         for entity in usable[: home.whole("size", *state.size)]:
             begin(entity, span.start, "initial", None)
     rates = ELEMENT_RATES if suits or begun else {"add": LATE[False]}
-    for change in plan(life, home, state, rates, REASONS):
+    for planned in plan(life, home, state, rates, REASONS):
+        if (change := fitted(planned, span.start, span)) is None:
+            continue
         held = [entity for entity, line in lines.items() if line.holds(change.moment)]
         if change.does == "add":
             fresh = [entity for entity in usable if entity not in lines]
             if not fresh or len(held) >= MOST:
                 continue
             begin(fresh[0], change.moment, teller.begins, change)
-            if passes(change, span) and change.until is not None:
+            if change.until is not None:
                 lines[fresh[0]].stop(change.until, change, "revert")
         elif gone := [entity for entity in held if free[entity] <= change.moment and lines[entity].is_open]:
             lines[change.place.one("which", gone)].stop(change.moment, change, teller.ends)

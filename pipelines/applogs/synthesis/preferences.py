@@ -5,7 +5,7 @@ moment. Moves come every 2–4 windows, or after a life event.
 """
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -139,10 +139,12 @@ def preference_intervals(life: Life, domain: str, state: Preference) -> list[Int
     home = life.home(domain, state)
     level = min(int(home.share("level") * 3), 2)
     first = _Choice(home.one("side", (-1, 1)), level, home.one("qualifier", state.qualifiers), home.share("share"))
-    changes = in_order(plan(life, home, state, {}, ()) + _by_itself(life, home, state), life.span)
+    # What has moved a preference does not undo it when it is over.
+    moved = [replace(change, until=None) for change in plan(life, home, state, {}, ())]
+    changes = in_order(moved + _by_itself(life, home, state), life.span)
     teller = _Teller(state, life.span, _walk(home, life.span.windows))
     line: Line[_Choice] = Line(state.name, "preference", domain, life.span, teller)
-    intervals = lived(line, first, changes, lambda held, change: _step(state, held, change), REST, lasting=True)
+    intervals = lived(line, first, changes, lambda held, change: _step(state, held, change), REST)
     for one in intervals:
         one.facts["weight"] = weight_at(one, life.span, one.valid_from)
     return intervals

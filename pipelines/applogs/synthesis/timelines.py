@@ -5,7 +5,7 @@ lies in one interval; changes that come too soon after another of the same state
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -23,12 +23,10 @@ Choice = TypeVar("Choice")
 Told = TypeVar("Told", contravariant=True)
 
 
-HELD = {True: 0.76, False: 0.03}
+HELD = {True: 0.84, False: 0.03}
 """Probability that a state is true at the beginning: for those whom it suits, and for others."""
-STRIKES = 0.5
-"""Share of the chances of `On` that come true: one event moves a few states of a user, not all that could answer."""
 STRANGE = 0.25
-"""The same again for what would begin with an event for those whom it does not suit."""
+"""Share of the chance of `On` that is left for what would begin with a life event where it does not suit the user."""
 BEGINS = ("add", "acquire")
 CATEGORY = {family: category for category, family in CATEGORIES.items()}
 
@@ -75,19 +73,21 @@ def midnight(moment: datetime) -> datetime:
 def plan(life: Life, home: Place, state: State, rates: Mapping[str, float], reasons: Sequence[str]) -> list[Change]:
     """Changes of one state in their order: what life events do to it, and what happens by itself.
 
-    `rates` are chances a window, `reasons` those of the family. An effect comes 1–14 days after its event; what the
-    event's end undoes, is undone 1–5 days after it, unless the span is over.
+    `rates` are chances a window, `reasons` those of the family. An effect comes 1–14 days after its event, 1–4 where
+    the event passes; what its end undoes, is undone 1–5 days after it, unless the span is over.
     """
     span, suits = life.span, life.suits(state)
     changes = []
     for event in life.life_events:
         for on in state.moved_by:
-            likely = on.chance * STRIKES * (STRANGE if on.does in BEGINS and not suits else 1)
+            strange = on.does in BEGINS and not suits and on.chance < 1
+            likely = on.chance * STRANGE if strange else on.chance
             if on.kind != event.kind or not home.chance(f"{event.id}/{on.does}", likely):
                 continue
             here = home.at(event.id, on.does)
-            moment = midnight(event.moment + timedelta(days=here.whole("delay", 0, 13)))
-            until = event.until and midnight(event.until + timedelta(days=here.whole("undone", 0, 4)))
+            moment = midnight(event.moment + timedelta(days=here.whole("delay", 0, 13 if event.until is None else 3)))
+            passing = None if on.stays else event.until
+            until = passing and midnight(passing + timedelta(days=here.whole("undone", 0, 4)))
             changes.append(Change(moment, on.does, here, event.words, event, until))
     for window in range(span.windows):
         for does, rate in rates.items():
@@ -203,9 +203,18 @@ class Line(Generic[Choice]):
         return self.done
 
 
-def passes(change: Change, span: Span) -> bool:
-    """Whether what a change does is undone within the span, and not too soon to be seen."""
-    return change.until is not None and change.moment + QUIET <= change.until <= span.end - LAST
+def fitted(change: Change, free: datetime, span: Span) -> Change | None:
+    """A change as it may come when nothing may before `free`; None where it may not come at all.
+
+    What a life event does for good waits; what it does for a while must have its time, or it does nothing.
+    """
+    if change.moment < free and change.event is not None and change.until is None:
+        change = replace(change, moment=free)
+    if change.until is not None and change.until > span.end - LAST:
+        change = replace(change, until=None)
+    elif change.until is not None and change.until < change.moment + QUIET:
+        return None
+    return change if free <= change.moment <= span.end - LAST else None
 
 
 def lived(
@@ -214,26 +223,26 @@ def lived(
     changes: Iterable[Change],
     step: Callable[[Choice | None, Change], Choice | None],
     rest: timedelta = QUIET,
-    lasting: bool = False,
 ) -> list[Interval]:
     """Intervals of a state that begins with `first` (None: not held) and is moved by `changes`.
 
     `step` tells the choice after a change: None ends the state, the same leaves it. What happens by itself keeps
-    `rest` from the change before; where a change is `lasting`, the end of its life event undoes nothing.
+    `rest` from the change before.
     """
     held = first
     if held is not None:
         line.write(line.span.start, "initial", held)
     free = moved = line.span.start
-    for change in changes:
-        if change.moment < free or (change.event is None and change.moment < moved + rest):
+    for planned in changes:
+        change = fitted(planned, free, line.span)
+        if change is None or (change.event is None and change.moment < moved + rest):
             continue
         after = step(held, change)
         if after == held:
             continue
         _move(line, held, after, change.moment, change)
         moved = change.moment
-        if not lasting and passes(change, line.span) and change.until is not None:
+        if change.until is not None:
             _move(line, after, held, change.until, change, back=True)
             moved = change.until
         else:

@@ -17,7 +17,7 @@ ATTRIBUTES: tuple[State, ...] = (
         """),
         qualifiers=listed("five mornings; three full days; until four o'clock; two afternoons; with lunch"),
         amount=(18_000, 72_000),
-        moved_by=(On("new_child", "add", 0.7), On("move", "modify", 0.7), On("job_change", "detail", 0.6)),
+        moved_by=(On("new_child", "add", 0.35), On("move", "modify", 0.35), On("job_change", "detail", 0.3)),
     ),
     Attribute(
         name="children_school",
@@ -32,7 +32,7 @@ ATTRIBUTES: tuple[State, ...] = (
             Lane Grammar; Lantern Hill Community School; Brickfields Primary
         """),
         qualifiers=listed("in the first year; in the music stream; with the lunch club; in the bilingual class"),
-        moved_by=(On("move", "modify", 0.6), On("course", "detail", 0.2)),
+        moved_by=(On("move", "modify", 0.3), On("course", "detail", 0.1)),
     ),
     Attribute(
         name="family_phone_plan",
@@ -44,12 +44,12 @@ ATTRIBUTES: tuple[State, ...] = (
         entities=listed("Skylark; Tern Mobile; Callbox; Lattice; Plainline; Hummingbird; Beacon Tel; Five Towers"),
         qualifiers=listed("three lines; four lines; with shared data; without roaming; with a child lock"),
         amount=(2_900, 9_900),
-        moved_by=(On("squeeze", "modify", 0.7), On("move", "detail", 0.3), On("wedding", "detail", 0.7)),
+        moved_by=(On("squeeze", "modify", 0.35), On("move", "detail", 0.15), On("wedding", "detail", 0.35)),
     ),
     Attribute(
         name="parents_care",
         label="help for the parents",
-        traits=("carer", "kin"),
+        traits=("carer",),
         act="have {entity} look after my parents, {qualifier}",
         category="home care",
         shows=("Chase/PayBill", "Gmail/ReadEmail", "WhatsApp/SendMessage"),
@@ -59,7 +59,11 @@ ATTRIBUTES: tuple[State, ...] = (
         """),
         qualifiers=listed("twice a week; every morning; on weekends; with meals; for the cleaning only"),
         amount=(8_000, 42_000),
-        moved_by=(On("parent_ill", "add", 0.8), On("parent_ill", "modify", 0.5), On("squeeze", "detail", 0.5)),
+        moved_by=(
+            On("parent_ill", "add", 0.4, stays=True),
+            On("parent_ill", "modify", 0.25, stays=True),
+            On("squeeze", "detail", 0.25),
+        ),
     ),
     Attribute(
         name="pet_food",
@@ -74,7 +78,7 @@ ATTRIBUTES: tuple[State, ...] = (
         """),
         qualifiers=listed("in 5 kg bags; in small tins; grain-free; for sensitive stomachs"),
         amount=(1_400, 6_800),
-        moved_by=(On("pet", "add", 0.9), On("squeeze", "modify", 0.6), On("illness", "detail", 0.1)),
+        moved_by=(On("pet", "add", 0.45), On("squeeze", "modify", 0.3), On("illness", "detail", 0.05)),
     ),
     Attribute(
         name="vet",
@@ -89,7 +93,7 @@ ATTRIBUTES: tuple[State, ...] = (
         """),
         qualifiers=listed("yearly shots; on the health plan; with home visits; for teeth as well"),
         amount=(3_500, 16_000),
-        moved_by=(On("pet", "add", 0.8), On("move", "modify", 0.7)),
+        moved_by=(On("pet", "add", 0.4), On("move", "modify", 0.35)),
     ),
     Attribute(
         name="anniversary_plan",
@@ -104,7 +108,7 @@ ATTRIBUTES: tuple[State, ...] = (
         """),
         qualifiers=listed("one night; a long weekend; with dinner; without the children; as a surprise"),
         amount=(9_000, 48_000),
-        moved_by=(On("wedding", "modify", 0.8), On("new_child", "modify", 0.6), On("squeeze", "remove", 0.5)),
+        moved_by=(On("wedding", "modify", 0.4), On("new_child", "modify", 0.3), On("squeeze", "remove", 0.25)),
     ),
     Attribute(
         name="family_car_seat",
@@ -119,7 +123,7 @@ ATTRIBUTES: tuple[State, ...] = (
         """),
         qualifiers=listed("in navy; handed down by friends; with a rain cover; for up to 18 kg"),
         amount=(6_000, 52_000),
-        moved_by=(On("new_child", "add", 0.8), On("new_car", "modify", 0.7), On("move", "modify", 0.2)),
+        moved_by=(On("new_child", "add", 0.4), On("new_car", "modify", 0.35), On("move", "modify", 0.1)),
     ),
 )
 
@@ -137,7 +141,7 @@ COLLECTIONS: tuple[State, ...] = (
         """),
         qualifiers=listed("once a week; twice a week; as a trial; together with a classmate"),
         amount=(1_500, 9_000),
-        moved_by=(On("move", "add", 0.5), On("squeeze", "remove", 0.6), On("new_circle", "add", 0.4)),
+        moved_by=(On("move", "add", 0.25), On("squeeze", "remove", 0.3), On("new_circle", "add", 0.2)),
     ),
     Collection(
         name="gift_ideas",
@@ -153,7 +157,7 @@ COLLECTIONS: tuple[State, ...] = (
         """),
         qualifiers=listed("for my mother; for my sister; for a wedding; for the holidays"),
         amount=(1_900, 14_000),
-        moved_by=(On("wedding", "add", 0.7), On("windfall", "add", 0.5), On("new_child", "add", 0.4)),
+        moved_by=(On("wedding", "add", 0.35), On("windfall", "add", 0.25), On("new_child", "add", 0.2)),
     ),
     Collection(
         name="family_chats",
@@ -167,7 +171,7 @@ COLLECTIONS: tuple[State, ...] = (
             In-Laws; Baby Pictures Only; Lost & Found Family
         """),
         qualifiers=listed("several times a day; mostly reading; mostly photos; muted at night"),
-        moved_by=(On("new_child", "add", 0.8), On("parent_ill", "add", 0.7), On("wedding", "add", 0.7)),
+        moved_by=(On("new_child", "add", 0.4), On("parent_ill", "add", 0.35), On("wedding", "add", 0.35)),
     ),
     Collection(
         name="pet_supplies",
@@ -182,7 +186,7 @@ COLLECTIONS: tuple[State, ...] = (
         """),
         qualifiers=listed("in green; size M; the washable one; second-hand"),
         amount=(900, 7_900),
-        moved_by=(On("pet", "add", 0.9), On("windfall", "add", 0.2)),
+        moved_by=(On("pet", "add", 0.45), On("windfall", "add", 0.1)),
     ),
 )
 
@@ -190,7 +194,7 @@ HABITS: tuple[State, ...] = (
     Habit(
         name="family_call",
         label="call with the parents",
-        traits=("kin", "traveller"),
+        traits=("kin",),
         activity="calling the parents",
         category="Call",
         apps=("WhatsApp/SendMessage", "WhatsApp/SendMedia"),
@@ -204,10 +208,10 @@ HABITS: tuple[State, ...] = (
         places=(("Sofa", "Home"), ("Balcony", "Home"), ("Kitchen", "Home")),
         people=("my mother", "my father", "my parents"),
         moved_by=(
-            On("summer", "place", 0.5),
-            On("parent_ill", "time", 0.6),
-            On("parent_ill", "acquire", 0.6),
-            On("new_child", "acquire", 0.5),
+            On("summer", "place", 0.25),
+            On("parent_ill", "time", 0.3),
+            On("parent_ill", "acquire", 0.3),
+            On("new_child", "acquire", 0.25),
         ),
     ),
     Habit(
@@ -231,7 +235,7 @@ HABITS: tuple[State, ...] = (
             ("Orchard Academy", "Orchard Estate"),
         ),
         people=("my daughter", "my son", "the children"),
-        moved_by=(On("move", "place", 0.8), On("job_change", "days", 0.6), On("summer", "drop", 0.7)),
+        moved_by=(On("move", "place", 0.4), On("job_change", "days", 0.3), On("summer", "drop", 0.35)),
     ),
     Habit(
         name="family_check_in",
@@ -250,7 +254,7 @@ HABITS: tuple[State, ...] = (
         counts=(4, 5),
         places=(("Sofa", "Home"), ("Bedroom", "Home"), ("Balcony", "Home")),
         people=("my mother", "my parents", "my sister"),
-        moved_by=(On("parent_ill", "acquire", 0.8), On("trip", "time", 0.5), On("new_child", "time", 0.5)),
+        moved_by=(On("parent_ill", "acquire", 0.4), On("trip", "time", 0.25), On("new_child", "time", 0.25)),
     ),
     Habit(
         name="date_night",
@@ -275,16 +279,16 @@ HABITS: tuple[State, ...] = (
         people=("my partner",),
         amount=(3_200, 9_800),
         moved_by=(
-            On("summer", "place", 0.6),
-            On("new_child", "drop", 0.5),
-            On("wedding", "days", 0.5),
-            On("squeeze", "place", 0.7),
+            On("summer", "place", 0.3),
+            On("new_child", "drop", 0.25),
+            On("wedding", "days", 0.25),
+            On("squeeze", "place", 0.35),
         ),
     ),
     Habit(
         name="grandparents_breakfast",
         label="breakfast with the grandparents",
-        traits=("kin", "parent"),
+        traits=("parent", "driver"),
         activity="breakfast with the grandparents",
         category="Visit",
         apps=("Google Maps/GetDirections", "WhatsApp/SendMedia", "Instagram/CreatePost"),
@@ -298,10 +302,10 @@ HABITS: tuple[State, ...] = (
         places=(("Grandparents' house", "Brickfields 9"), ("Café Lindgrove", "9 Mill Street"), ("Our kitchen", "Home")),
         people=("my parents", "the grandparents"),
         moved_by=(
-            On("new_car", "days", 0.4),
-            On("new_child", "acquire", 0.5),
-            On("parent_ill", "place", 0.6),
-            On("move", "days", 0.5),
+            On("new_car", "days", 0.2),
+            On("new_child", "acquire", 0.25),
+            On("parent_ill", "place", 0.3),
+            On("move", "days", 0.25),
         ),
     ),
     Habit(
@@ -325,10 +329,10 @@ HABITS: tuple[State, ...] = (
         ),
         people=("my partner", "my sister", "the children"),
         moved_by=(
-            On("winter", "acquire", 0.5),
-            On("wedding", "acquire", 0.4),
-            On("move", "place", 0.5),
-            On("illness", "acquire", 0.4),
+            On("winter", "acquire", 0.25),
+            On("wedding", "acquire", 0.2),
+            On("move", "place", 0.25),
+            On("illness", "acquire", 0.2),
         ),
     ),
     Habit(
@@ -347,7 +351,7 @@ HABITS: tuple[State, ...] = (
         frequencies=("monthly_nth_weekday",),
         places=(("Living room", "Home"), ("Balcony", "Home"), ("Kitchen", "Home")),
         people=("my cousins",),
-        moved_by=(On("wedding", "acquire", 0.5), On("trip", "days", 0.4), On("parent_ill", "days", 0.5)),
+        moved_by=(On("wedding", "acquire", 0.25), On("trip", "days", 0.2), On("parent_ill", "days", 0.25)),
     ),
 )
 
@@ -358,7 +362,7 @@ PREFERENCES: tuple[State, ...] = (
         axis="celebrating at home or out",
         a="celebrations at home",
         b="celebrations in restaurants",
-        traits=("partner", "kin"),
+        traits=("partner", "cook"),
         qualifiers=listed("above all for birthdays; with small children around; for round numbers; in the dark months"),
         choices=(
             "UberEats/PlaceOrder/party food",
@@ -370,10 +374,10 @@ PREFERENCES: tuple[State, ...] = (
         ),
         options_b=listed("Trattoria Sorrel; The Copper Pot; Saffron Yard; the Heron Inn; Pier Nine Grill"),
         moved_by=(
-            On("wedding", "b", 0.6),
-            On("new_child", "a", 0.7),
-            On("windfall", "b", 0.5),
-            On("squeeze", "a", 0.6),
+            On("wedding", "b", 0.3),
+            On("new_child", "a", 0.35),
+            On("windfall", "b", 0.25),
+            On("squeeze", "a", 0.3),
         ),
     ),
     Preference(
@@ -382,7 +386,7 @@ PREFERENCES: tuple[State, ...] = (
         axis="giving things or experiences",
         a="things to keep",
         b="experiences",
-        traits=("kin", "traveller"),
+        traits=("kin",),
         qualifiers=listed("above all for adults; for children; for milestones; when in doubt"),
         choices=("Amazon/Checkout/gifts", "Google/ClickResult/gifts", "Amazon/AddToWishlist/gifts"),
         options_a=listed(
@@ -391,7 +395,7 @@ PREFERENCES: tuple[State, ...] = (
         options_b=listed(
             "a pottery afternoon; a balloon ride; a concert voucher; a tasting menu; a night in a treehouse"
         ),
-        moved_by=(On("trip", "b", 0.5), On("move", "b", 0.4), On("new_child", "a", 0.5)),
+        moved_by=(On("trip", "b", 0.25), On("move", "b", 0.2), On("new_child", "a", 0.25)),
     ),
     Preference(
         name="family_contact",
@@ -404,7 +408,7 @@ PREFERENCES: tuple[State, ...] = (
         choices=("WhatsApp/SendMessage/family", "WhatsApp/SendMedia/family"),
         options_a=listed("a line in the group; a photo with a caption; a thumbs-up; a short note; an emoji and a date"),
         options_b=listed("a call after dinner; a video call; a call on the walk home; a long call; a ring-round"),
-        moved_by=(On("parent_ill", "b", 0.7), On("new_child", "a", 0.5), On("trip", "a", 0.4)),
+        moved_by=(On("parent_ill", "b", 0.35), On("new_child", "a", 0.25), On("trip", "a", 0.2)),
     ),
     Preference(
         name="pet_toy_kind",
@@ -417,7 +421,7 @@ PREFERENCES: tuple[State, ...] = (
         choices=("Amazon/AddToCart/pet supplies", "Amazon/Checkout/pet supplies"),
         options_a=listed("Treat Maze; Sniff Board; Rolling Riddle; Lift-the-Lid box; Tug Timer"),
         options_b=listed("Woolly Goose; Plush Carrot; Quiet Hedgehog; Mister Mop; Velvet Bone"),
-        moved_by=(On("pet", "a", 0.4), On("squeeze", "b", 0.3), On("move", "a", 0.3)),
+        moved_by=(On("pet", "a", 0.2), On("squeeze", "b", 0.15), On("move", "a", 0.15)),
     ),
 )
 

@@ -18,7 +18,7 @@ ATTRIBUTES: tuple[State, ...] = (
         qualifiers=listed(
             "two rooms on the third floor; the garden flat; a narrow house; the attic; with a shared yard"
         ),
-        moved_by=(On("move", "modify", 1.0),),
+        moved_by=(On("move", "modify", 1),),
     ),
     Attribute(
         name="internet_provider",
@@ -31,7 +31,7 @@ ATTRIBUTES: tuple[State, ...] = (
         ),
         qualifiers=listed("250 megabit; 500 megabit; on a rolling contract; with television; on the two-year offer"),
         amount=(2_400, 6_900),
-        moved_by=(On("move", "modify", 0.8), On("squeeze", "detail", 0.5), On("job_change", "detail", 0.3)),
+        moved_by=(On("move", "modify", 0.4), On("squeeze", "detail", 0.25), On("job_change", "detail", 0.15)),
     ),
     Attribute(
         name="energy_tariff",
@@ -46,7 +46,7 @@ ATTRIBUTES: tuple[State, ...] = (
         """),
         qualifiers=listed("on a fixed tariff; on the night tariff; on the solar tariff; paid every quarter"),
         amount=(5_500, 21_000),
-        moved_by=(On("new_child", "modify", 0.3), On("squeeze", "modify", 0.7), On("move", "modify", 0.6)),
+        moved_by=(On("new_child", "modify", 0.15), On("squeeze", "modify", 0.35), On("move", "modify", 0.3)),
     ),
     Attribute(
         name="car",
@@ -61,7 +61,7 @@ ATTRIBUTES: tuple[State, ...] = (
         """),
         qualifiers=listed("bought used; on a lease; shared with a neighbour; with a roof box; in need of new tyres"),
         amount=(12_000, 42_000),
-        moved_by=(On("new_car", "modify", 1.0), On("new_car", "add", 1.0), On("squeeze", "remove", 0.4)),
+        moved_by=(On("new_car", "modify", 1), On("new_car", "add", 1), On("squeeze", "remove", 0.2)),
     ),
     Attribute(
         name="savings_goal",
@@ -77,10 +77,10 @@ ATTRIBUTES: tuple[State, ...] = (
         qualifiers=listed("a fixed sum a month; whatever is left; in a separate account; by the end of next year"),
         amount=(5_000, 60_000),
         moved_by=(
-            On("wedding", "modify", 0.6),
-            On("windfall", "modify", 0.6),
-            On("new_child", "modify", 0.8),
-            On("squeeze", "detail", 0.6),
+            On("wedding", "modify", 0.3),
+            On("windfall", "modify", 0.3),
+            On("new_child", "modify", 0.4),
+            On("squeeze", "detail", 0.3),
         ),
     ),
     Attribute(
@@ -97,16 +97,16 @@ ATTRIBUTES: tuple[State, ...] = (
         qualifiers=listed("contents only; with glass cover; with a bicycle rider; with a high excess"),
         amount=(1_200, 6_500),
         moved_by=(
-            On("new_car", "detail", 0.5),
-            On("move", "modify", 0.7),
-            On("windfall", "detail", 0.3),
-            On("wedding", "detail", 0.5),
+            On("new_car", "detail", 0.25),
+            On("move", "modify", 0.35),
+            On("windfall", "detail", 0.15),
+            On("wedding", "detail", 0.25),
         ),
     ),
     Attribute(
         name="main_supermarket",
         label="supermarket",
-        traits=("cook", "frugal"),
+        traits=("cook", "driver"),
         act="buy groceries at {entity}, {qualifier}",
         category="groceries",
         shows=("Chase/GetTransactions", "Google Maps/GetDirections", "Chase/SearchTransactions"),
@@ -116,16 +116,16 @@ ATTRIBUTES: tuple[State, ...] = (
         qualifiers=listed("with the loyalty card; once a week; with the car; mostly own brands; after eight"),
         amount=(3_500, 14_000),
         moved_by=(
-            On("new_car", "modify", 0.6),
-            On("move", "modify", 0.7),
-            On("squeeze", "modify", 0.7),
-            On("new_child", "detail", 0.4),
+            On("new_car", "modify", 0.3),
+            On("move", "modify", 0.35),
+            On("squeeze", "modify", 0.35),
+            On("new_child", "detail", 0.2),
         ),
     ),
     Attribute(
         name="credit_card",
         label="card for daily use",
-        traits=("traveller", "leader"),
+        traits=("traveller", "driver"),
         act="pay with the {entity}, {qualifier}",
         category="card",
         shows=("Chase/GetTransactions", "Gmail/ReadEmail", "Chase/SearchTransactions"),
@@ -135,10 +135,10 @@ ATTRIBUTES: tuple[State, ...] = (
         """),
         qualifiers=listed("paid off monthly; without a yearly fee; with travel cover; with a low limit"),
         moved_by=(
-            On("wedding", "modify", 0.5),
-            On("trip", "modify", 0.5),
-            On("windfall", "modify", 0.4),
-            On("squeeze", "detail", 0.6),
+            On("wedding", "modify", 0.25),
+            On("trip", "modify", 0.25, stays=True),
+            On("windfall", "modify", 0.2),
+            On("squeeze", "detail", 0.3),
         ),
     ),
 )
@@ -157,12 +157,12 @@ COLLECTIONS: tuple[State, ...] = (
         qualifiers=listed("for the long run; bought in small steps; for the dividend; as a small bet"),
         size=(2, 4),
         amount=(4_000, 90_000),
-        moved_by=(On("windfall", "add", 0.9), On("squeeze", "remove", 0.7), On("new_child", "remove", 0.3)),
+        moved_by=(On("windfall", "add", 0.45), On("squeeze", "remove", 0.35), On("new_child", "remove", 0.15)),
     ),
     Collection(
         name="paid_subscriptions",
         label="paid subscriptions",
-        traits=("screen", "reader"),
+        traits=("screen",),
         act="subscribe to {entity}, {qualifier}",
         category="subscription",
         shows=("Chase/PayBill", "Chase/SearchTransactions", "Gmail/ReadEmail"),
@@ -173,12 +173,12 @@ COLLECTIONS: tuple[State, ...] = (
         qualifiers=listed("monthly; yearly; on the family tier; on the trial price"),
         size=(2, 4),
         amount=(400, 3_500),
-        moved_by=(On("squeeze", "remove", 0.9), On("windfall", "add", 0.4), On("course", "add", 0.4)),
+        moved_by=(On("squeeze", "remove", 0.45), On("windfall", "add", 0.2), On("course", "add", 0.2)),
     ),
     Collection(
         name="home_projects",
         label="projects in the home",
-        traits=("owner", "craft"),
+        traits=("owner",),
         act="work on {entity}, {qualifier}",
         category="home improvement",
         shows=("Amazon/Checkout", "Notion/CreatePage", "Google/Search"),
@@ -189,7 +189,7 @@ COLLECTIONS: tuple[State, ...] = (
         qualifiers=listed("by ourselves; with a craftsman; bit by bit; before winter"),
         size=(1, 3),
         amount=(2_500, 38_000),
-        moved_by=(On("move", "add", 0.8), On("windfall", "add", 0.6), On("injury", "remove", 0.4)),
+        moved_by=(On("move", "add", 0.4), On("windfall", "add", 0.3), On("injury", "remove", 0.2)),
     ),
     Collection(
         name="watchlist_stocks",
@@ -202,7 +202,7 @@ COLLECTIONS: tuple[State, ...] = (
             LNDF; OXMR; CLST; GRWT; ELMC; STOR; WNDB; HRMR; TRNB; FRHV
         """),
         qualifiers=listed("waiting for a dip; after the earnings; out of curiosity; on a colleague's tip"),
-        moved_by=(On("windfall", "add", 0.6), On("promotion", "add", 0.4), On("squeeze", "remove", 0.3)),
+        moved_by=(On("windfall", "add", 0.3), On("promotion", "add", 0.2), On("squeeze", "remove", 0.15)),
     ),
 )
 
@@ -210,7 +210,7 @@ HABITS: tuple[State, ...] = (
     Habit(
         name="budget_review",
         label="budget review",
-        traits=("frugal", "owner"),
+        traits=("frugal", "investor"),
         activity="reviewing the budget",
         category="Budget",
         apps=("Chase/GetTransactions", "Chase/GetBalance", "Notion/UpdatePage"),
@@ -223,12 +223,12 @@ HABITS: tuple[State, ...] = (
         slot=slot("nine", SUN),
         frequencies=("weekly", "biweekly"),
         places=(("Kitchen table", "Home"), ("Café Lindgrove", "9 Mill Street"), ("Study", "Home")),
-        moved_by=(On("squeeze", "acquire", 0.7), On("squeeze", "days", 0.5), On("wedding", "place", 0.4)),
+        moved_by=(On("squeeze", "acquire", 0.35), On("squeeze", "days", 0.25), On("wedding", "place", 0.2)),
     ),
     Habit(
         name="bill_payment",
         label="paying the bills",
-        traits=("owner", "leader"),
+        traits=("owner",),
         activity="paying the bills",
         category="Bills",
         apps=("Chase/PayBill", "Chase/GetBalance", "Gmail/ReadEmail"),
@@ -241,7 +241,7 @@ HABITS: tuple[State, ...] = (
         frequencies=("monthly_by_date",),
         places=(("Study", "Home"), ("Kitchen table", "Home"), ("Desk by the window", "Home")),
         amount=(4_000, 26_000),
-        moved_by=(On("move", "days", 0.6), On("squeeze", "days", 0.6), On("job_change", "days", 0.5)),
+        moved_by=(On("move", "days", 0.3), On("squeeze", "days", 0.3), On("job_change", "days", 0.25)),
     ),
     Habit(
         name="portfolio_check",
@@ -258,12 +258,12 @@ HABITS: tuple[State, ...] = (
         slot=slot("noon", MON, FRI),
         counts=(1, 2),
         places=(("Desk corner", "Office"), ("Canteen", "Office"), ("Kitchen table", "Home")),
-        moved_by=(On("windfall", "acquire", 0.6), On("job_change", "place", 0.5), On("new_child", "days", 0.5)),
+        moved_by=(On("windfall", "acquire", 0.3), On("job_change", "place", 0.25), On("new_child", "days", 0.25)),
     ),
     Habit(
         name="grocery_order",
         label="grocery order",
-        traits=("cook", "parent"),
+        traits=("parent", "driver"),
         activity="ordering groceries",
         category="Groceries",
         apps=("Amazon/AddToCart", "Amazon/Checkout", "Chase/GetTransactions"),
@@ -277,16 +277,16 @@ HABITS: tuple[State, ...] = (
         places=(("Kitchen table", "Home"), ("Sofa", "Home"), ("Tram seat", "Line 4")),
         amount=(4_200, 14_500),
         moved_by=(
-            On("winter", "time", 0.5),
-            On("new_child", "acquire", 0.5),
-            On("squeeze", "days", 0.6),
-            On("move", "time", 0.4),
+            On("winter", "time", 0.25),
+            On("new_child", "acquire", 0.25),
+            On("squeeze", "days", 0.3),
+            On("move", "time", 0.2),
         ),
     ),
     Habit(
         name="subscription_check",
         label="check of subscriptions",
-        traits=("frugal", "screen"),
+        traits=("frugal",),
         activity="checking subscriptions",
         category="Subscriptions",
         apps=("Chase/SearchTransactions", "Gmail/GetInbox", "Notion/UpdatePage"),
@@ -298,7 +298,7 @@ HABITS: tuple[State, ...] = (
         slot=slot("four", dates=(20, 21, 22, 23, 24)),
         frequencies=("monthly_by_date",),
         places=(("Sofa", "Home"), ("Kitchen table", "Home"), ("Desk by the window", "Home")),
-        moved_by=(On("squeeze", "acquire", 0.6), On("job_change", "days", 0.4), On("windfall", "drop", 0.3)),
+        moved_by=(On("squeeze", "acquire", 0.3), On("job_change", "days", 0.2), On("windfall", "drop", 0.15)),
     ),
     Habit(
         name="savings_transfer",
@@ -316,12 +316,12 @@ HABITS: tuple[State, ...] = (
         frequencies=("monthly_by_date",),
         places=(("Desk corner", "Office"), ("Kitchen table", "Home"), ("Sofa", "Home")),
         amount=(5_000, 48_000),
-        moved_by=(On("windfall", "acquire", 0.6), On("squeeze", "drop", 0.6), On("promotion", "days", 0.5)),
+        moved_by=(On("windfall", "acquire", 0.3), On("squeeze", "drop", 0.3), On("promotion", "days", 0.25)),
     ),
     Habit(
         name="meal_preparation",
         label="meals prepared ahead",
-        traits=("cook", "health"),
+        traits=("cook",),
         activity="preparing meals ahead",
         category="Cooking",
         apps=("Notion/UpdatePage", "Instagram/PostStory", "Google/Search"),
@@ -334,10 +334,10 @@ HABITS: tuple[State, ...] = (
         frequencies=("weekly", "biweekly"),
         places=(("Our kitchen", "Home"), ("Community kitchen", "Mill Hall"), ("Shared kitchen", "Home")),
         moved_by=(
-            On("winter", "time", 0.5),
-            On("illness", "acquire", 0.7),
-            On("new_child", "acquire", 0.3),
-            On("course", "time", 0.5),
+            On("winter", "time", 0.25),
+            On("illness", "acquire", 0.35),
+            On("new_child", "acquire", 0.15),
+            On("course", "time", 0.25),
         ),
     ),
 )
@@ -349,7 +349,7 @@ PREFERENCES: tuple[State, ...] = (
         axis="buying new or second-hand",
         a="second-hand things",
         b="new things",
-        traits=("frugal", "craft"),
+        traits=("craft", "frugal"),
         qualifiers=listed("above all for furniture; above all for electronics; for children's things; for tools"),
         choices=("Amazon/Checkout/household", "Amazon/AddToCart/electronics", "Amazon/AddToWishlist/household"),
         options_a=listed("""
@@ -360,7 +360,7 @@ PREFERENCES: tuple[State, ...] = (
             a new Halden lamp; a sealed Palefire notebook; a new Boom Mini speaker; a new Forge pan; a new Moss
             mattress
         """),
-        moved_by=(On("squeeze", "a", 0.8), On("windfall", "b", 0.6), On("new_child", "a", 0.4)),
+        moved_by=(On("squeeze", "a", 0.4), On("windfall", "b", 0.3), On("new_child", "a", 0.2)),
     ),
     Preference(
         name="investment_style",
@@ -377,7 +377,7 @@ PREFERENCES: tuple[State, ...] = (
         ),
         options_a=listed("WRLD; BLND; INDX; ALLC; CALM"),
         options_b=listed("NFLD; TERN; QYRD; BRTW; FTHM"),
-        moved_by=(On("windfall", "b", 0.5), On("squeeze", "a", 0.6), On("new_child", "a", 0.7)),
+        moved_by=(On("windfall", "b", 0.25), On("squeeze", "a", 0.3), On("new_child", "a", 0.35)),
     ),
     Preference(
         name="food_source",
@@ -394,7 +394,7 @@ PREFERENCES: tuple[State, ...] = (
         ),
         options_a=listed("Market Hall stalls; Fennel & Sons; the Orchard farm shop; Harvest Lane; the Saturday market"),
         options_b=listed("Thriftwell; Bulk Barn; Pennysave; Crate Discount; Basket Zero"),
-        moved_by=(On("squeeze", "b", 0.8), On("illness", "a", 0.6), On("move", "a", 0.3)),
+        moved_by=(On("squeeze", "b", 0.4), On("illness", "a", 0.3), On("move", "a", 0.15)),
     ),
     Preference(
         name="delivery_speed",
@@ -402,14 +402,14 @@ PREFERENCES: tuple[State, ...] = (
         axis="fast or bundled delivery",
         a="bundled delivery",
         b="the fastest delivery",
-        traits=("screen", "office"),
+        traits=("office",),
         qualifiers=listed("above all for presents; for everyday things; before trips; unless it is urgent"),
         choices=("Amazon/Checkout/delivery", "Amazon/AddToCart/delivery"),
         options_a=listed(
             "the Friday bundle; no-rush shipping; pick-up at the kiosk; the green window; one-box shipping"
         ),
         options_b=listed("same-day courier; express shipping; the two-hour window; overnight post; bike courier"),
-        moved_by=(On("new_child", "b", 0.6), On("squeeze", "a", 0.6), On("job_change", "b", 0.3)),
+        moved_by=(On("new_child", "b", 0.3), On("squeeze", "a", 0.3), On("job_change", "b", 0.15)),
     ),
 )
 

@@ -21,16 +21,17 @@ def listed(text: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class On:
-    """What a kind of life event does to a state, and with which probability.
+    """What a kind of life event does to a state, and with which probability (1: always, whomever the state suits).
 
     Attribute: modify, detail (only the qualifier), add, remove. Collection: add, remove. Habit: time, place, days,
-    indoors, drop, acquire. Preference: a, b (towards a pole). Where the event passes, so does its effect, except
-    on preferences.
+    indoors, drop, acquire. Preference: a, b (towards a pole). Where the event passes, so does its effect, unless it
+    `stays`; on preferences it always does.
     """
 
     kind: str
     does: str
-    chance: float = 0.7
+    chance: float
+    stays: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +61,7 @@ class Attribute(State):
     qualifiers: tuple[str, ...]
     amount: tuple[int, int] = (0, 0)
     lasting: bool = False
-    """It may change, but never ends (a home, an employer)."""
+    """It changes with life events only, and never ends (a home, an employer)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

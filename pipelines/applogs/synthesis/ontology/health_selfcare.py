@@ -20,7 +20,7 @@ ATTRIBUTES: tuple[State, ...] = (
             student-rate membership
         """),
         amount=(2_900, 8_900),
-        moved_by=(On("injury", "remove", 0.5), On("move", "modify"), On("squeeze", "detail", 0.6)),
+        moved_by=(On("injury", "remove", 0.25), On("move", "modify", 0.35), On("squeeze", "detail", 0.3)),
     ),
     Attribute(
         name="family_doctor",
@@ -36,12 +36,12 @@ ATTRIBUTES: tuple[State, ...] = (
         qualifiers=listed("""
             yearly check-ups; monthly blood pressure checks; six-monthly blood tests; appointments by video only
         """),
-        moved_by=(On("move", "modify"), On("illness", "detail"), On("new_child", "modify", 0.3)),
+        moved_by=(On("move", "modify", 0.35), On("illness", "detail", 0.35), On("new_child", "modify", 0.15)),
     ),
     Attribute(
         name="dentist",
         label="dentist",
-        traits=("health", "leader"),
+        traits=("health",),
         act="see {entity}, {qualifier}",
         category="dentist",
         shows=("Gmail/ReadEmail", "Chase/PayBill", "Google Maps/GetDirections"),
@@ -53,7 +53,7 @@ ATTRIBUTES: tuple[State, ...] = (
             two cleanings a year; one cleaning a year; a night guard refit every spring; the dental plan
         """),
         amount=(4_000, 14_000),
-        moved_by=(On("move", "modify", 0.5), On("squeeze", "detail", 0.4)),
+        moved_by=(On("move", "modify", 0.25), On("squeeze", "detail", 0.2)),
     ),
     Attribute(
         name="diet_plan",
@@ -67,7 +67,7 @@ ATTRIBUTES: tuple[State, ...] = (
             Salt plan; Early Supper plan; Whole Grain plan
         """),
         qualifiers=listed("one free day a week; no sugar on workdays; a twelve-hour fast at night; a daily food log"),
-        moved_by=(On("illness", "modify", 0.8), On("trip", "detail", 0.3), On("injury", "detail", 0.3)),
+        moved_by=(On("illness", "modify", 0.4), On("trip", "detail", 0.15), On("injury", "detail", 0.15)),
     ),
     Attribute(
         name="step_goal",
@@ -81,7 +81,7 @@ ATTRIBUTES: tuple[State, ...] = (
             steps a day; 12,000 steps a day; 14,000 steps a day
         """),
         qualifiers=listed("counted on workdays only; counted every day; averaged over the week; with Sundays off"),
-        moved_by=(On("injury", "modify", 0.8), On("pet", "modify", 0.6), On("illness", "modify", 0.5)),
+        moved_by=(On("injury", "modify", 0.4), On("pet", "modify", 0.3), On("illness", "modify", 0.25)),
     ),
     Attribute(
         name="therapist",
@@ -96,7 +96,7 @@ ATTRIBUTES: tuple[State, ...] = (
         """),
         qualifiers=listed("fifty minutes by video; fifty minutes in person; a group session; a monthly follow-up"),
         amount=(5_500, 9_500),
-        moved_by=(On("parent_ill", "add", 0.3), On("new_child", "detail", 0.5), On("move", "detail", 0.4)),
+        moved_by=(On("parent_ill", "add", 0.15), On("new_child", "detail", 0.25), On("move", "detail", 0.2)),
     ),
     Attribute(
         name="running_event",
@@ -113,7 +113,11 @@ ATTRIBUTES: tuple[State, ...] = (
             hoping just to finish; aiming for a personal best; on a sixteen-week plan; with a charity bib
         """),
         amount=(2_500, 7_000),
-        moved_by=(On("injury", "remove", 0.7), On("new_circle", "add", 0.2), On("new_child", "remove", 0.5)),
+        moved_by=(
+            On("injury", "remove", 0.35, stays=True),
+            On("new_circle", "add", 0.1),
+            On("new_child", "remove", 0.25),
+        ),
     ),
     Attribute(
         name="sleep_setup",
@@ -128,7 +132,7 @@ ATTRIBUTES: tuple[State, ...] = (
         """),
         qualifiers=listed("with blackout curtains; with a weighted blanket; with a sunrise lamp; with the window open"),
         amount=(19_000, 78_000),
-        moved_by=(On("move", "modify", 0.4), On("new_child", "detail", 0.5), On("injury", "modify", 0.3)),
+        moved_by=(On("move", "modify", 0.2), On("new_child", "detail", 0.25), On("injury", "modify", 0.15, stays=True)),
     ),
 )
 
@@ -147,7 +151,7 @@ COLLECTIONS: tuple[State, ...] = (
         """),
         qualifiers=listed("bought new; bought second-hand; borrowed for good; the grey model"),
         amount=(1_800, 24_000),
-        moved_by=(On("injury", "add", 0.5), On("windfall", "add", 0.4), On("move", "remove", 0.5)),
+        moved_by=(On("injury", "add", 0.25, stays=True), On("windfall", "add", 0.2), On("move", "remove", 0.25)),
     ),
     Collection(
         name="supplements",
@@ -162,7 +166,7 @@ COLLECTIONS: tuple[State, ...] = (
         """),
         qualifiers=listed("one with breakfast; one before bed; every other day; only on training days"),
         amount=(900, 3_200),
-        moved_by=(On("illness", "add", 0.8), On("injury", "add", 0.4), On("squeeze", "remove", 0.4)),
+        moved_by=(On("illness", "add", 0.4), On("injury", "add", 0.2), On("squeeze", "remove", 0.2)),
     ),
     Collection(
         name="wellness_classes",
@@ -178,7 +182,7 @@ COLLECTIONS: tuple[State, ...] = (
         """),
         qualifiers=listed("drop-in ticket; block of eight; trial month; with a friend's guest pass"),
         amount=(900, 6_000),
-        moved_by=(On("injury", "add", 0.4), On("new_circle", "add", 0.4), On("squeeze", "remove", 0.5)),
+        moved_by=(On("injury", "add", 0.2), On("new_circle", "add", 0.2), On("squeeze", "remove", 0.25)),
     ),
     Collection(
         name="therapies",
@@ -195,7 +199,7 @@ COLLECTIONS: tuple[State, ...] = (
         qualifiers=listed("a course of six; once a month; as long as needed; paid by the insurance"),
         size=(1, 2),
         amount=(2_000, 7_500),
-        moved_by=(On("injury", "add", 0.9), On("illness", "add", 0.5)),
+        moved_by=(On("injury", "add", 0.45), On("illness", "add", 0.25)),
     ),
 )
 
@@ -224,13 +228,13 @@ HABITS: tuple[State, ...] = (
         indoors=(("Ironwood Treadmill Hall", "14 Foundry Street"), ("Home treadmill", "Spare room")),
         intensity="high",
         moved_by=(
-            On("pet", "days", 0.4),
-            On("winter", "indoors", 0.6),
-            On("summer", "time", 0.4),
-            On("injury", "drop", 0.9),
-            On("move", "place", 0.8),
-            On("new_child", "days", 0.6),
-            On("illness", "acquire", 0.3),
+            On("pet", "days", 0.2),
+            On("winter", "indoors", 0.3),
+            On("summer", "time", 0.2),
+            On("injury", "drop", 0.45),
+            On("move", "place", 0.4),
+            On("new_child", "days", 0.3),
+            On("illness", "acquire", 0.15),
         ),
     ),
     Habit(
@@ -257,12 +261,12 @@ HABITS: tuple[State, ...] = (
         intensity="medium",
         amount=(450, 800),
         moved_by=(
-            On("winter", "days", 0.5),
-            On("injury", "acquire", 0.3),
-            On("summer", "place", 0.5),
-            On("new_child", "drop", 0.5),
-            On("move", "place", 0.7),
-            On("squeeze", "days", 0.4),
+            On("winter", "days", 0.25),
+            On("injury", "acquire", 0.15),
+            On("summer", "place", 0.25),
+            On("new_child", "drop", 0.25),
+            On("move", "place", 0.35),
+            On("squeeze", "days", 0.2),
         ),
     ),
     Habit(
@@ -283,10 +287,10 @@ HABITS: tuple[State, ...] = (
         counts=(3, 5),
         places=(("Desk corner", "Home"), ("Quiet room", "Second floor"), ("Courtyard bench", "Inner courtyard")),
         moved_by=(
-            On("winter", "place", 0.5),
-            On("promotion", "time", 0.5),
-            On("job_change", "place", 0.6),
-            On("illness", "acquire", 0.5),
+            On("winter", "place", 0.25),
+            On("promotion", "time", 0.25),
+            On("job_change", "place", 0.3),
+            On("illness", "acquire", 0.25),
         ),
     ),
     Habit(
@@ -312,17 +316,17 @@ HABITS: tuple[State, ...] = (
         ),
         intensity="high",
         moved_by=(
-            On("summer", "time", 0.6),
-            On("injury", "drop", 0.8),
-            On("job_change", "time", 0.6),
-            On("move", "place", 0.6),
-            On("illness", "acquire", 0.3),
+            On("summer", "time", 0.3),
+            On("injury", "drop", 0.4),
+            On("job_change", "time", 0.3),
+            On("move", "place", 0.3),
+            On("illness", "acquire", 0.15),
         ),
     ),
     Habit(
         name="walk_around_the_block",
         label="walk around the block",
-        traits=("partner", "pet", "health"),
+        traits=("partner", "pet"),
         activity="walking",
         category="Walking",
         apps=("Fitbit/RecordActivity", "WhatsApp/SendMessage/workday", "Instagram/PostStory/weekend"),
@@ -343,11 +347,11 @@ HABITS: tuple[State, ...] = (
         indoors=(("Covered arcade", "Station Arcade"),),
         people=("", "my partner", "my neighbour"),
         moved_by=(
-            On("pet", "acquire", 0.8),
-            On("winter", "time", 0.5),
-            On("winter", "indoors", 0.3),
-            On("injury", "drop", 0.6),
-            On("new_child", "place", 0.5),
+            On("pet", "acquire", 0.4),
+            On("winter", "time", 0.25),
+            On("winter", "indoors", 0.15),
+            On("injury", "drop", 0.3),
+            On("new_child", "place", 0.25),
         ),
     ),
     Habit(
@@ -372,12 +376,12 @@ HABITS: tuple[State, ...] = (
             ("Dover House Clinic", "2 Dover Row"),
         ),
         amount=(2_500, 4_800),
-        moved_by=(On("injury", "acquire", 0.9), On("squeeze", "days", 0.5)),
+        moved_by=(On("injury", "acquire", 0.45), On("squeeze", "days", 0.25)),
     ),
     Habit(
         name="yoga_practice",
         label="yoga practice",
-        traits=("calm", "craft"),
+        traits=("calm",),
         activity="yoga",
         category="Yoga",
         apps=("Fitbit/LogWorkout", "Spotify/PlaySong", "Instagram/PostStory"),
@@ -392,7 +396,7 @@ HABITS: tuple[State, ...] = (
         counts=(1, 2),
         places=(("Living-room mat", "Home"), ("Lantern Studio", "6 Lantern Hill"), ("Park pavilion", "Orchard Park")),
         indoors=(("Living-room mat", "Home"),),
-        moved_by=(On("winter", "indoors", 0.5), On("injury", "acquire", 0.3), On("new_child", "time", 0.5)),
+        moved_by=(On("winter", "indoors", 0.25), On("injury", "acquire", 0.15), On("new_child", "time", 0.25)),
     ),
     Habit(
         name="evening_journal",
@@ -411,16 +415,16 @@ HABITS: tuple[State, ...] = (
         counts=(3, 4, 5),
         places=(("Bedside table", "Home"), ("Kitchen table", "Home"), ("Armchair by the lamp", "Home")),
         moved_by=(
-            On("winter", "time", 0.5),
-            On("parent_ill", "acquire", 0.3),
-            On("new_child", "days", 0.6),
-            On("course", "time", 0.4),
+            On("winter", "time", 0.25),
+            On("parent_ill", "acquire", 0.15),
+            On("new_child", "days", 0.3),
+            On("course", "time", 0.2),
         ),
     ),
     Habit(
         name="medicine_refill",
         label="prescription refill",
-        traits=("carer", "kin"),
+        traits=("carer",),
         activity="picking up a prescription",
         category="pharmacy",
         apps=("Google Maps/CheckIn", "Chase/PayBill", "Amazon/Checkout/weekend"),
@@ -438,7 +442,7 @@ HABITS: tuple[State, ...] = (
             ("Station Pharmacy", "1 Station Side"),
         ),
         amount=(600, 2_900),
-        moved_by=(On("illness", "acquire", 0.7), On("move", "place", 0.8), On("parent_ill", "acquire", 0.4)),
+        moved_by=(On("illness", "acquire", 0.35), On("move", "place", 0.4), On("parent_ill", "acquire", 0.2)),
     ),
 )
 
@@ -462,7 +466,7 @@ PREFERENCES: tuple[State, ...] = (
         options_b=listed("""
             Ironwood treadmill hour; Pulse & Plate spin class; Blue Door circuit; Foundry rowing hall; Garage weights
         """),
-        moved_by=(On("injury", "b", 0.6), On("pet", "a", 0.6), On("new_circle", "a", 0.3)),
+        moved_by=(On("injury", "b", 0.3), On("pet", "a", 0.3), On("new_circle", "a", 0.15)),
     ),
     Preference(
         name="remedy_style",
@@ -470,14 +474,14 @@ PREFERENCES: tuple[State, ...] = (
         axis="home remedies or pharmacy products",
         a="home remedies",
         b="pharmacy products",
-        traits=("health", "kin"),
+        traits=("health",),
         qualifiers=listed("above all for colds; for anything small; when the children are ill; as a first step"),
         choices=("Amazon/AddToCart/health", "Google/ClickResult/remedies", "Amazon/SearchProducts/health"),
         options_a=listed("Ginger & thyme tea; Meadow honey; Salt steam inhaler; Cherry-stone pillow; Camomile flowers"),
         options_b=listed("""
             Clearnose spray; Hale cold tablets; Fastmend gel; Plainly painkillers; Northsea throat pastilles
         """),
-        moved_by=(On("illness", "b", 0.6), On("new_child", "b", 0.4), On("squeeze", "a", 0.4)),
+        moved_by=(On("illness", "b", 0.3), On("new_child", "b", 0.2), On("squeeze", "a", 0.2)),
     ),
     Preference(
         name="workout_sound",
@@ -490,7 +494,7 @@ PREFERENCES: tuple[State, ...] = (
         choices=("Spotify/PlaySong/workout", "Spotify/SearchSongs/workout"),
         options_a=listed("Redline Parade; Concrete Sunrise; Sprint Theory; Voltage Garden; Nine Lives Drums"),
         options_b=listed("The Long Bench; Ordinary Engines; Half an Hour of Rivers; Small Courts; The Slow Desk"),
-        moved_by=(On("course", "b", 0.5), On("injury", "b", 0.3), On("new_circle", "a", 0.3)),
+        moved_by=(On("course", "b", 0.25), On("injury", "b", 0.15), On("new_circle", "a", 0.15)),
     ),
 )
 

@@ -18,7 +18,11 @@ ATTRIBUTES: tuple[State, ...] = (
         qualifiers=listed(
             "in paperback; as an audiobook; for the book club; a few pages at night; borrowed from the library"
         ),
-        moved_by=(On("trip", "modify", 0.6), On("illness", "modify", 0.5), On("new_child", "detail", 0.5)),
+        moved_by=(
+            On("trip", "modify", 0.3, stays=True),
+            On("illness", "modify", 0.25),
+            On("new_child", "detail", 0.25),
+        ),
     ),
     Attribute(
         name="current_series",
@@ -33,16 +37,16 @@ ATTRIBUTES: tuple[State, ...] = (
         """),
         qualifiers=listed("season one; season two; one episode a night; with subtitles; for the second time"),
         moved_by=(
-            On("wedding", "modify", 0.3),
-            On("injury", "modify", 0.6),
-            On("illness", "modify", 0.4),
-            On("new_child", "detail", 0.5),
+            On("wedding", "modify", 0.15),
+            On("injury", "modify", 0.3, stays=True),
+            On("illness", "modify", 0.2),
+            On("new_child", "detail", 0.25),
         ),
     ),
     Attribute(
         name="favourite_artist",
         label="favourite artist",
-        traits=("music", "screen"),
+        traits=("music",),
         act="listen to {entity} most, {qualifier}",
         category="artist",
         shows=("Spotify/FollowArtist", "Spotify/PlaySong", "Spotify/AddToPlaylist"),
@@ -51,7 +55,7 @@ ATTRIBUTES: tuple[State, ...] = (
             Night Bus Orchestra; Marrow Lane
         """),
         qualifiers=listed("the early records; the live album; the acoustic sessions; the new single on repeat"),
-        moved_by=(On("new_circle", "modify", 0.5), On("trip", "modify", 0.4), On("move", "detail", 0.2)),
+        moved_by=(On("new_circle", "modify", 0.25), On("trip", "modify", 0.2, stays=True), On("move", "detail", 0.1)),
     ),
     Attribute(
         name="instrument",
@@ -66,12 +70,12 @@ ATTRIBUTES: tuple[State, ...] = (
         """),
         qualifiers=listed("with a teacher; from videos; in a trio; only for myself; rented by the month"),
         amount=(3_000, 45_000),
-        moved_by=(On("new_circle", "detail", 0.5), On("injury", "remove", 0.4), On("windfall", "modify", 0.5)),
+        moved_by=(On("new_circle", "detail", 0.25), On("injury", "remove", 0.2), On("windfall", "modify", 0.25)),
     ),
     Attribute(
         name="camera",
         label="camera",
-        traits=("traveller", "craft"),
+        traits=("traveller",),
         act="take pictures with a {entity}, {qualifier}",
         category="camera",
         shows=("Amazon/Checkout", "Instagram/CreatePost", "Amazon/WriteReview"),
@@ -80,7 +84,7 @@ ATTRIBUTES: tuple[State, ...] = (
         """),
         qualifiers=listed("with one fixed lens; on film; with a tripod; inherited; with a zoom"),
         amount=(9_000, 120_000),
-        moved_by=(On("trip", "modify", 0.5), On("windfall", "modify", 0.6), On("new_child", "add", 0.4)),
+        moved_by=(On("trip", "modify", 0.25, stays=True), On("windfall", "modify", 0.3), On("new_child", "add", 0.2)),
     ),
     Attribute(
         name="current_game",
@@ -97,7 +101,11 @@ ATTRIBUTES: tuple[State, ...] = (
             "on the hard setting; together online; a little every day; nearly finished; for the third time"
         ),
         amount=(900, 6_500),
-        moved_by=(On("injury", "modify", 0.5), On("new_child", "remove", 0.5), On("new_circle", "modify", 0.5)),
+        moved_by=(
+            On("injury", "modify", 0.25, stays=True),
+            On("new_child", "remove", 0.25),
+            On("new_circle", "modify", 0.25),
+        ),
     ),
     Attribute(
         name="next_trip",
@@ -113,10 +121,10 @@ ATTRIBUTES: tuple[State, ...] = (
         qualifiers=listed("by night train; with bicycles; ten days in spring; in the off season; on a small budget"),
         amount=(9_000, 90_000),
         moved_by=(
-            On("new_car", "modify", 0.4),
-            On("trip", "modify", 0.9),
-            On("squeeze", "remove", 0.5),
-            On("new_child", "modify", 0.7),
+            On("new_car", "modify", 0.2),
+            On("trip", "modify", 0.45, stays=True),
+            On("squeeze", "remove", 0.25),
+            On("new_child", "modify", 0.35),
         ),
     ),
     Attribute(
@@ -132,7 +140,7 @@ ATTRIBUTES: tuple[State, ...] = (
         """),
         qualifiers=listed("a flat white; an oat cappuccino; a filter to go; with a cinnamon bun; before work"),
         amount=(320, 950),
-        moved_by=(On("move", "modify", 0.8), On("job_change", "modify", 0.6), On("squeeze", "detail", 0.4)),
+        moved_by=(On("move", "modify", 0.4), On("job_change", "modify", 0.3), On("squeeze", "detail", 0.2)),
     ),
 )
 
@@ -150,7 +158,11 @@ COLLECTIONS: tuple[State, ...] = (
         """),
         qualifiers=listed("on a friend's advice; after a review; for the holidays; for the book club"),
         size=(2, 4),
-        moved_by=(On("trip", "add", 0.6), On("course", "add", 0.5), On("new_circle", "add", 0.4)),
+        moved_by=(
+            On("trip", "add", 0.3, stays=True),
+            On("course", "add", 0.25, stays=True),
+            On("new_circle", "add", 0.2),
+        ),
     ),
     Collection(
         name="watch_list",
@@ -165,7 +177,7 @@ COLLECTIONS: tuple[State, ...] = (
         """),
         qualifiers=listed("for a rainy day; with my partner; as soon as it is out; recommended at work"),
         size=(2, 4),
-        moved_by=(On("injury", "add", 0.6), On("new_child", "remove", 0.3), On("new_circle", "add", 0.5)),
+        moved_by=(On("injury", "add", 0.3, stays=True), On("new_child", "remove", 0.15), On("new_circle", "add", 0.25)),
     ),
     Collection(
         name="playlists",
@@ -179,7 +191,7 @@ COLLECTIONS: tuple[State, ...] = (
             Legs; Rain on Tin
         """),
         qualifiers=listed("for work; for dinner; shared with a friend; updated every week"),
-        moved_by=(On("trip", "add", 0.6), On("new_child", "add", 0.5), On("move", "add", 0.3)),
+        moved_by=(On("trip", "add", 0.3, stays=True), On("new_child", "add", 0.25), On("move", "add", 0.15)),
     ),
     Collection(
         name="hobby_materials",
@@ -194,7 +206,7 @@ COLLECTIONS: tuple[State, ...] = (
         """),
         qualifiers=listed("from the local shop; ordered in bulk; leftovers; for a present"),
         amount=(900, 7_200),
-        moved_by=(On("course", "add", 0.6), On("squeeze", "remove", 0.5), On("windfall", "add", 0.4)),
+        moved_by=(On("course", "add", 0.3, stays=True), On("squeeze", "remove", 0.25), On("windfall", "add", 0.2)),
     ),
 )
 
@@ -202,7 +214,7 @@ HABITS: tuple[State, ...] = (
     Habit(
         name="series_evening",
         label="series evening",
-        traits=("screen", "partner"),
+        traits=("screen", "games"),
         activity="watching a series",
         category="Series",
         apps=("Netflix/PlayContent", "UberEats/PlaceOrder", "WhatsApp/SendMessage"),
@@ -216,10 +228,10 @@ HABITS: tuple[State, ...] = (
         places=(("Sofa", "Home"), ("A friend's flat", "19 Upper Terrace"), ("Film Cellar", "6 Mint Street")),
         people=("", "my partner", "a friend"),
         moved_by=(
-            On("summer", "drop", 0.5),
-            On("new_child", "time", 0.6),
-            On("injury", "acquire", 0.5),
-            On("course", "drop", 0.4),
+            On("summer", "drop", 0.25),
+            On("new_child", "time", 0.3),
+            On("injury", "acquire", 0.25),
+            On("course", "drop", 0.2),
         ),
     ),
     Habit(
@@ -238,16 +250,16 @@ HABITS: tuple[State, ...] = (
         counts=(1, 2),
         places=(("Music corner", "Home"), ("Practice room", "Pier School"), ("Chapel Rooms", "2 Chapel Yard")),
         moved_by=(
-            On("summer", "days", 0.4),
-            On("move", "place", 0.7),
-            On("injury", "drop", 0.5),
-            On("new_circle", "days", 0.4),
+            On("summer", "days", 0.2),
+            On("move", "place", 0.35),
+            On("injury", "drop", 0.25),
+            On("new_circle", "days", 0.2),
         ),
     ),
     Habit(
         name="photo_walk",
         label="photo walk",
-        traits=("craft", "outdoor", "traveller"),
+        traits=("outdoor", "pet"),
         activity="taking pictures on a walk",
         category="Walking",
         apps=("Instagram/CreatePost", "Fitbit/RecordActivity", "Google Maps/CheckIn"),
@@ -267,10 +279,10 @@ HABITS: tuple[State, ...] = (
         ),
         indoors=(("Glass house", "Botanic Garden"), ("Station Arcade", "Station Side")),
         moved_by=(
-            On("new_car", "place", 0.5),
-            On("winter", "indoors", 0.5),
-            On("trip", "place", 0.6),
-            On("injury", "drop", 0.6),
+            On("new_car", "place", 0.25),
+            On("winter", "indoors", 0.25),
+            On("trip", "place", 0.3),
+            On("injury", "drop", 0.3),
         ),
     ),
     Habit(
@@ -289,7 +301,7 @@ HABITS: tuple[State, ...] = (
         frequencies=("weekly", "biweekly"),
         places=(("Desk set-up", "Home"), ("Living room", "Home"), ("Meeple Cellar", "31 Mint Street")),
         people=("the old guild", "my brother", "friends from university"),
-        moved_by=(On("new_child", "drop", 0.6), On("move", "place", 0.4), On("summer", "days", 0.3)),
+        moved_by=(On("new_child", "drop", 0.3), On("move", "place", 0.2), On("summer", "days", 0.15)),
     ),
     Habit(
         name="reading_hour",
@@ -308,10 +320,10 @@ HABITS: tuple[State, ...] = (
         places=(("Armchair by the lamp", "Home"), ("Elm Park", "Bench by the pond"), ("Elm Park Library", "Elm Park")),
         indoors=(("Armchair by the lamp", "Home"),),
         moved_by=(
-            On("summer", "place", 0.5),
-            On("winter", "indoors", 0.5),
-            On("illness", "acquire", 0.4),
-            On("new_child", "time", 0.6),
+            On("summer", "place", 0.25),
+            On("winter", "indoors", 0.25),
+            On("illness", "acquire", 0.2),
+            On("new_child", "time", 0.3),
         ),
     ),
     Habit(
@@ -330,12 +342,12 @@ HABITS: tuple[State, ...] = (
         frequencies=("monthly_nth_weekday",),
         places=(("Tide Gallery", "Pier 4"), ("Museum of Tools", "Foundry Yard"), ("Print Room", "Elm Park")),
         amount=(0, 1_200),
-        moved_by=(On("course", "acquire", 0.4), On("job_change", "drop", 0.5), On("trip", "days", 0.4)),
+        moved_by=(On("course", "acquire", 0.2), On("job_change", "drop", 0.25), On("trip", "days", 0.2)),
     ),
     Habit(
         name="monthly_playlist",
         label="playlist of the month",
-        traits=("music", "screen"),
+        traits=("music",),
         activity="making a playlist",
         category="Music",
         apps=("Spotify/AddToPlaylist", "Spotify/SearchSongs", "Instagram/PostStory"),
@@ -347,7 +359,7 @@ HABITS: tuple[State, ...] = (
         slot=slot("four", dates=(15, 16, 17, 18, 19)),
         frequencies=("monthly_by_date",),
         places=(("Sofa", "Home"), ("Desk by the window", "Home"), ("Tram seat", "Line 4")),
-        moved_by=(On("trip", "place", 0.5), On("new_circle", "acquire", 0.3), On("job_change", "days", 0.3)),
+        moved_by=(On("trip", "place", 0.25), On("new_circle", "acquire", 0.15), On("job_change", "days", 0.15)),
     ),
 )
 
@@ -363,7 +375,7 @@ PREFERENCES: tuple[State, ...] = (
         choices=("Netflix/PlayContent/film", "Netflix/AddToMyList/film", "Netflix/RateContent/film"),
         options_a=listed("The Glassblower; Before the Ferry; Monsoon Letters; The Last Switchboard; A Quarter Past"),
         options_b=listed("Platform Zero; Bright Cellar; Thunder Harbour; Salt Road Rising; Tiger Lily Street"),
-        moved_by=(On("new_child", "b", 0.5), On("course", "a", 0.4), On("new_circle", "a", 0.4)),
+        moved_by=(On("new_child", "b", 0.25), On("course", "a", 0.2), On("new_circle", "a", 0.2)),
     ),
     Preference(
         name="reading_genre",
@@ -379,7 +391,7 @@ PREFERENCES: tuple[State, ...] = (
             Bread and Bridges; The Invention of Tuesday; Seven Quiet Engines; A Grammar of Birds; The Ferryman's
             Arithmetic
         """),
-        moved_by=(On("course", "b", 0.6), On("trip", "a", 0.5), On("parent_ill", "a", 0.4)),
+        moved_by=(On("course", "b", 0.3), On("trip", "a", 0.25), On("parent_ill", "a", 0.2)),
     ),
     Preference(
         name="listening_mood",
@@ -387,12 +399,12 @@ PREFERENCES: tuple[State, ...] = (
         axis="quiet acoustic or loud electric music",
         a="quiet acoustic music",
         b="loud electric music",
-        traits=("music", "screen"),
+        traits=("music", "games"),
         qualifiers=listed("above all at work; above all in the evening; while cooking; on the way"),
         choices=("Spotify/PlaySong/music", "Spotify/AddToPlaylist/music", "Spotify/FollowArtist/music"),
         options_a=listed("Hollow Pines; Copper & Clay; The Paper Lanterns; Fern Radio; Low Candle"),
         options_b=listed("Velvet Freight; Static Parade; Night Bus Orchestra; Iron Gala; Voltage Garden"),
-        moved_by=(On("new_child", "a", 0.7), On("new_circle", "b", 0.5), On("illness", "a", 0.4)),
+        moved_by=(On("new_child", "a", 0.35), On("new_circle", "b", 0.25), On("illness", "a", 0.2)),
     ),
     Preference(
         name="takeaway_cuisine",
@@ -400,12 +412,12 @@ PREFERENCES: tuple[State, ...] = (
         axis="spicy or mild dishes",
         a="spicy dishes",
         b="mild dishes",
-        traits=("cook", "screen", "games"),
+        traits=("cook", "games"),
         qualifiers=listed("above all on Fridays; when it is cold; with company; after sport"),
         choices=("UberEats/PlaceOrder/takeaway", "UberEats/SearchRestaurants/takeaway", "UberEats/GetMenu/takeaway"),
         options_a=listed("Chilli Lantern; Saffron Yard; Pepper Pier; Red Wok Row; Ember & Lime"),
         options_b=listed("Trattoria Sorrel; The Noodle Loft; Potato House; Harbour Fish; Green Bowl Bar"),
-        moved_by=(On("illness", "b", 0.8), On("new_child", "b", 0.4), On("trip", "a", 0.6)),
+        moved_by=(On("illness", "b", 0.4), On("new_child", "b", 0.2), On("trip", "a", 0.3)),
     ),
     Preference(
         name="holiday_style",
@@ -413,17 +425,17 @@ PREFERENCES: tuple[State, ...] = (
         axis="mountains or the sea",
         a="the mountains",
         b="the sea",
-        traits=("traveller", "outdoor"),
+        traits=("outdoor", "traveller"),
         qualifiers=listed("above all in summer; with the family; for short breaks; off season"),
         choices=("Google/ClickResult/holiday", "Google Maps/SearchPlaces/holiday", "Instagram/LikePost/travel"),
         options_a=listed("the Tarnow mountains; the Ridge huts; Lake Orrin; the high valley; Stone Pass"),
         options_b=listed("the Saltmarsh islands; the Amber coast; Port Ansley; Pebble Bay; the ferry towns"),
         moved_by=(
-            On("wedding", "b", 0.3),
-            On("new_car", "a", 0.5),
-            On("trip", "b", 0.5),
-            On("injury", "b", 0.5),
-            On("pet", "a", 0.4),
+            On("wedding", "b", 0.15),
+            On("new_car", "a", 0.25),
+            On("trip", "b", 0.25),
+            On("injury", "b", 0.25),
+            On("pet", "a", 0.2),
         ),
     ),
 )

@@ -16,7 +16,7 @@ ATTRIBUTES: tuple[State, ...] = (
             Wheel bike kitchen; the Hospice Garden; Welcome Desk Station Side
         """),
         qualifiers=listed("at the front desk; in the warehouse; as a driver; as a shift lead; on call"),
-        moved_by=(On("move", "modify", 0.6), On("new_circle", "add", 0.5), On("new_child", "remove", 0.5)),
+        moved_by=(On("move", "modify", 0.3), On("new_circle", "add", 0.25), On("new_child", "remove", 0.25)),
     ),
     Attribute(
         name="club_membership",
@@ -31,7 +31,7 @@ ATTRIBUTES: tuple[State, ...] = (
         """),
         qualifiers=listed("full member; supporting member; on a trial season; on the committee; family rate"),
         amount=(2_000, 12_000),
-        moved_by=(On("move", "modify", 0.6), On("new_circle", "add", 0.6), On("injury", "detail", 0.6)),
+        moved_by=(On("move", "modify", 0.3), On("new_circle", "add", 0.3), On("injury", "detail", 0.3, stays=True)),
     ),
     Attribute(
         name="community_office",
@@ -45,7 +45,7 @@ ATTRIBUTES: tuple[State, ...] = (
             festival board; the cycling forum; the library friends; the water co-operative
         """),
         qualifiers=listed("as treasurer; as secretary; as deputy chair; as keeper of the keys; as an ordinary member"),
-        moved_by=(On("promotion", "remove", 0.4), On("move", "remove", 0.6), On("new_circle", "modify", 0.4)),
+        moved_by=(On("promotion", "remove", 0.2), On("move", "remove", 0.3), On("new_circle", "modify", 0.2)),
     ),
     Attribute(
         name="regular_pub",
@@ -60,12 +60,12 @@ ATTRIBUTES: tuple[State, ...] = (
         """),
         qualifiers=listed("at the long table; on quiz night; in the yard; by the fire; before the match"),
         amount=(900, 3_800),
-        moved_by=(On("move", "modify", 0.7), On("new_circle", "modify", 0.5), On("illness", "remove", 0.3)),
+        moved_by=(On("move", "modify", 0.35), On("new_circle", "modify", 0.25), On("illness", "remove", 0.15)),
     ),
     Attribute(
         name="allotment",
         label="garden plot",
-        traits=("neighbour", "outdoor"),
+        traits=("owner", "outdoor"),
         act="tend {entity}, {qualifier}",
         category="garden plot",
         shows=("Instagram/CreatePost", "Amazon/Checkout", "Chase/PayBill"),
@@ -77,12 +77,12 @@ ATTRIBUTES: tuple[State, ...] = (
             "mostly beans; mostly flowers; shared with a neighbour; on the waiting list for more; no-dig"
         ),
         amount=(1_500, 6_000),
-        moved_by=(On("move", "modify", 0.7), On("injury", "detail", 0.6), On("new_circle", "add", 0.3)),
+        moved_by=(On("move", "modify", 0.35), On("injury", "detail", 0.3, stays=True), On("new_circle", "add", 0.15)),
     ),
     Attribute(
         name="charity_gift",
         label="standing donation",
-        traits=("volunteer", "leader"),
+        traits=("volunteer",),
         act="give to {entity}, {qualifier}",
         category="charity",
         shows=("Chase/PayBill", "Chase/TransferMoney", "Gmail/ReadEmail"),
@@ -92,7 +92,7 @@ ATTRIBUTES: tuple[State, ...] = (
         """),
         qualifiers=listed("every month; every quarter; at the end of the year; in memory of my aunt"),
         amount=(1_000, 6_000),
-        moved_by=(On("squeeze", "remove", 0.6), On("windfall", "add", 0.6), On("promotion", "modify", 0.4)),
+        moved_by=(On("squeeze", "remove", 0.3), On("windfall", "add", 0.3), On("promotion", "modify", 0.2)),
     ),
     Attribute(
         name="online_handle",
@@ -106,7 +106,11 @@ ATTRIBUTES: tuple[State, ...] = (
             @quietcymbals; @mendedthings
         """),
         qualifiers=listed("one picture a week; stories only; mostly hands and tools; closed to strangers"),
-        moved_by=(On("new_child", "detail", 0.7), On("new_circle", "detail", 0.4), On("trip", "detail", 0.5)),
+        moved_by=(
+            On("new_child", "detail", 0.35),
+            On("new_circle", "detail", 0.2),
+            On("trip", "detail", 0.25, stays=True),
+        ),
     ),
     Attribute(
         name="travel_group",
@@ -120,7 +124,11 @@ ATTRIBUTES: tuple[State, ...] = (
             cyclists; the Winter Sun crew; Night Sky walkers
         """),
         qualifiers=listed("once a year; on long weekends; as the one who books; splitting all costs"),
-        moved_by=(On("trip", "modify", 0.5), On("new_child", "remove", 0.6), On("new_circle", "add", 0.5)),
+        moved_by=(
+            On("trip", "modify", 0.25, stays=True),
+            On("new_child", "remove", 0.3),
+            On("new_circle", "add", 0.25),
+        ),
     ),
 )
 
@@ -138,7 +146,7 @@ COLLECTIONS: tuple[State, ...] = (
         """),
         qualifiers=listed("for the pictures; for the recipes; for ideas; because a friend runs it"),
         size=(2, 4),
-        moved_by=(On("new_circle", "add", 0.5), On("course", "add", 0.4), On("pet", "add", 0.4)),
+        moved_by=(On("new_circle", "add", 0.25), On("course", "add", 0.2, stays=True), On("pet", "add", 0.2)),
     ),
     Collection(
         name="community_groups",
@@ -152,7 +160,7 @@ COLLECTIONS: tuple[State, ...] = (
             a Dog; the noise round table; Street Piano; the lost cats list
         """),
         qualifiers=listed("actively; now and then; as an organiser; reading along"),
-        moved_by=(On("move", "add", 0.7), On("move", "remove", 0.5), On("pet", "add", 0.5)),
+        moved_by=(On("move", "add", 0.35), On("move", "remove", 0.25), On("pet", "add", 0.25)),
     ),
     Collection(
         name="upcoming_events",
@@ -168,7 +176,7 @@ COLLECTIONS: tuple[State, ...] = (
         qualifiers=listed("in the stalls; standing; with a plus-one; from the waiting list"),
         size=(1, 2),
         amount=(1_200, 7_500),
-        moved_by=(On("new_circle", "add", 0.6), On("windfall", "add", 0.5), On("new_child", "remove", 0.5)),
+        moved_by=(On("new_circle", "add", 0.3), On("windfall", "add", 0.25), On("new_child", "remove", 0.25)),
     ),
     Collection(
         name="tandem_languages",
@@ -182,7 +190,11 @@ COLLECTIONS: tuple[State, ...] = (
         """),
         qualifiers=listed("with a tandem partner; in a café group; by voice messages; for the next trip"),
         size=(1, 2),
-        moved_by=(On("trip", "add", 0.6), On("course", "add", 0.4), On("new_circle", "add", 0.4)),
+        moved_by=(
+            On("trip", "add", 0.3, stays=True),
+            On("course", "add", 0.2, stays=True),
+            On("new_circle", "add", 0.2),
+        ),
     ),
 )
 
@@ -208,7 +220,7 @@ HABITS: tuple[State, ...] = (
             ("Multipurpose Room", "Elm Park Library"),
         ),
         people=("the board",),
-        moved_by=(On("summer", "drop", 0.5), On("move", "drop", 0.5), On("promotion", "days", 0.5)),
+        moved_by=(On("summer", "drop", 0.25), On("move", "drop", 0.25), On("promotion", "days", 0.25)),
     ),
     Habit(
         name="choir_rehearsal",
@@ -225,12 +237,12 @@ HABITS: tuple[State, ...] = (
         slot=slot("six", TUE),
         frequencies=("weekly", "weekly", "biweekly"),
         places=(("Chapel Rooms", "2 Chapel Yard"), ("School hall", "40 Hollis Street"), ("Mill Hall", "1 Mill Street")),
-        moved_by=(On("new_circle", "acquire", 0.4), On("summer", "drop", 0.5), On("winter", "place", 0.3)),
+        moved_by=(On("new_circle", "acquire", 0.2), On("summer", "drop", 0.25), On("winter", "place", 0.15)),
     ),
     Habit(
         name="food_bank_shift",
         label="shift at the food bank",
-        traits=("volunteer",),
+        traits=("volunteer", "driver"),
         activity="a volunteer shift",
         category="Volunteering",
         apps=("Google Maps/CheckIn", "WhatsApp/SendMessage", "Instagram/PostStory"),
@@ -249,10 +261,10 @@ HABITS: tuple[State, ...] = (
         ),
         intensity="medium",
         moved_by=(
-            On("winter", "acquire", 0.4),
-            On("new_circle", "acquire", 0.4),
-            On("injury", "drop", 0.7),
-            On("new_child", "days", 0.5),
+            On("winter", "acquire", 0.2),
+            On("new_circle", "acquire", 0.2),
+            On("injury", "drop", 0.35),
+            On("new_child", "days", 0.25),
         ),
     ),
     Habit(
@@ -272,10 +284,10 @@ HABITS: tuple[State, ...] = (
         places=(("The Drowsy Heron", "5 Quay Road"), ("Living room", "Home"), ("Meeple Cellar", "31 Mint Street")),
         people=("the usual four", "friends from the block"),
         moved_by=(
-            On("winter", "days", 0.5),
-            On("new_circle", "acquire", 0.5),
-            On("move", "place", 0.6),
-            On("summer", "days", 0.3),
+            On("winter", "days", 0.25),
+            On("new_circle", "acquire", 0.25),
+            On("move", "place", 0.3),
+            On("summer", "days", 0.15),
         ),
     ),
     Habit(
@@ -296,12 +308,12 @@ HABITS: tuple[State, ...] = (
         indoors=(("Kitchen", "Home"),),
         people=("my neighbour",),
         amount=(380, 900),
-        moved_by=(On("winter", "indoors", 0.6), On("move", "drop", 0.6), On("new_circle", "acquire", 0.4)),
+        moved_by=(On("winter", "indoors", 0.3), On("move", "drop", 0.3), On("new_circle", "acquire", 0.2)),
     ),
     Habit(
         name="club_newsletter",
         label="newsletter of the club",
-        traits=("club", "leader"),
+        traits=("club",),
         activity="sending the newsletter",
         category="Newsletter",
         apps=("Gmail/SendEmail", "Notion/UpdatePage", "LLM Assistant/ContinueConversation"),
@@ -313,7 +325,7 @@ HABITS: tuple[State, ...] = (
         slot=slot("four", dates=(10, 11, 12, 13, 14)),
         frequencies=("monthly_by_date",),
         places=(("Desk by the window", "Home"), ("Club house", "Harbour wall"), ("Elm Park Library", "Elm Park")),
-        moved_by=(On("new_circle", "acquire", 0.3), On("job_change", "days", 0.5), On("new_child", "drop", 0.6)),
+        moved_by=(On("new_circle", "acquire", 0.15), On("job_change", "days", 0.25), On("new_child", "drop", 0.3)),
     ),
     Habit(
         name="language_tandem",
@@ -331,12 +343,12 @@ HABITS: tuple[State, ...] = (
         frequencies=("weekly", "biweekly"),
         places=(("Roast & Rye", "22 Canal Row"), ("Video call", "Home"), ("The Ferryman", "1 Ferry Steps")),
         people=("my tandem partner",),
-        moved_by=(On("trip", "place", 0.6), On("trip", "acquire", 0.3), On("course", "days", 0.4)),
+        moved_by=(On("trip", "place", 0.3), On("trip", "acquire", 0.15), On("course", "days", 0.2)),
     ),
     Habit(
         name="street_clean_up",
         label="clean-up of the street",
-        traits=("neighbour", "outdoor"),
+        traits=("neighbour", "pet"),
         activity="cleaning up the street",
         category="Volunteering",
         apps=("WhatsApp/SendMedia", "Instagram/CreatePost", "Fitbit/LogWorkout"),
@@ -351,7 +363,7 @@ HABITS: tuple[State, ...] = (
         places=(("Canal bank", "Canal Row"), ("Orchard Park", "West Gate"), ("Market square", "Old Wharf")),
         people=("the neighbours",),
         intensity="medium",
-        moved_by=(On("winter", "drop", 0.5), On("move", "place", 0.6), On("new_circle", "acquire", 0.5)),
+        moved_by=(On("winter", "drop", 0.25), On("move", "place", 0.3), On("new_circle", "acquire", 0.25)),
     ),
 )
 
@@ -362,14 +374,14 @@ PREFERENCES: tuple[State, ...] = (
         axis="small rounds or big gatherings",
         a="small rounds",
         b="big gatherings",
-        traits=("club", "neighbour"),
+        traits=("club", "cook"),
         qualifiers=listed("above all on workday evenings; with new people; for birthdays; after a long week"),
         choices=("WhatsApp/SendMessage/meeting friends", "Google Maps/SearchPlaces/bar", "Instagram/LikePost/events"),
         options_a=listed("dinner for four; a walk for two; a quiet corner at the Ferryman; tea at home; a card round"),
         options_b=listed(
             "the street party; the Regatta Ball; quiz night at the Drowsy Heron; open-air night; the Cider Parade"
         ),
-        moved_by=(On("new_circle", "b", 0.6), On("new_child", "a", 0.6), On("illness", "a", 0.5)),
+        moved_by=(On("new_circle", "b", 0.3), On("new_child", "a", 0.3), On("illness", "a", 0.25)),
     ),
     Preference(
         name="volunteering_mode",
@@ -384,7 +396,7 @@ PREFERENCES: tuple[State, ...] = (
             "a Saturday of sorting tins; a tree-planting day; a reading hour; a soup shift; a repair table"
         ),
         options_b=listed("Clear Rivers Fund; the Lifeboat Chest; Seeds for Schools; Warm Meals Trust; Forest Minutes"),
-        moved_by=(On("windfall", "b", 0.6), On("injury", "b", 0.5), On("squeeze", "a", 0.7)),
+        moved_by=(On("windfall", "b", 0.3), On("injury", "b", 0.25), On("squeeze", "a", 0.35)),
     ),
     Preference(
         name="feed_content",
@@ -392,14 +404,14 @@ PREFERENCES: tuple[State, ...] = (
         axis="friends or makers in the feed",
         a="posts of friends",
         b="posts of makers",
-        traits=("screen", "craft"),
+        traits=("craft", "games"),
         qualifiers=listed("above all in the evening; over breakfast; on the tram; when tired"),
         choices=("Instagram/LikePost/feed", "Instagram/CommentOnPost/feed", "Instagram/FollowUser/feed"),
         options_a=listed(
             "a cousin's wedding album; a neighbour's balcony; an old classmate's dog; the rowing crew; a friend's trip"
         ),
         options_b=listed("@thepatientpotter; @ovenandoak; @paperkites; @lampandlathe; @inkatnoon"),
-        moved_by=(On("course", "b", 0.5), On("new_circle", "a", 0.5), On("move", "a", 0.5)),
+        moved_by=(On("course", "b", 0.25), On("new_circle", "a", 0.25), On("move", "a", 0.25)),
     ),
 )
 

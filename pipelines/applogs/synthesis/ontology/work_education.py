@@ -19,7 +19,7 @@ ATTRIBUTES: tuple[State, ...] = (
         qualifiers=listed("""
             full time; four days a week; thirty hours a week; on a fixed-term contract; with every second Friday off
         """),
-        moved_by=(On("job_change", "modify", 0.95), On("new_child", "detail", 0.6), On("parent_ill", "detail", 0.4)),
+        moved_by=(On("job_change", "modify", 1), On("new_child", "detail", 0.3), On("parent_ill", "detail", 0.2)),
     ),
     Attribute(
         name="workplace",
@@ -34,7 +34,7 @@ ATTRIBUTES: tuple[State, ...] = (
             Science Park block C; the Station Side office; the Mill Street studio; the Upper Terraces branch
         """),
         qualifiers=listed("every day; three days a week; two days a week; only on Mondays; at a shared desk"),
-        moved_by=(On("job_change", "modify", 0.9), On("move", "detail", 0.5), On("new_child", "detail", 0.4)),
+        moved_by=(On("job_change", "modify", 0.9), On("move", "detail", 0.25), On("new_child", "detail", 0.2)),
     ),
     Attribute(
         name="coworking_desk",
@@ -49,7 +49,7 @@ ATTRIBUTES: tuple[State, ...] = (
         """),
         qualifiers=listed("a fixed desk; a hot desk; ten day passes; mornings only; with a phone booth"),
         amount=(6_000, 28_000),
-        moved_by=(On("move", "modify", 0.7), On("squeeze", "remove", 0.6), On("new_child", "add", 0.3)),
+        moved_by=(On("move", "modify", 0.35), On("squeeze", "remove", 0.3), On("new_child", "add", 0.15)),
     ),
     Attribute(
         name="study_programme",
@@ -65,12 +65,16 @@ ATTRIBUTES: tuple[State, ...] = (
         """),
         qualifiers=listed("part time; full time; by distance learning; in the evening; in the final year"),
         amount=(9_000, 60_000),
-        moved_by=(On("course", "modify", 0.5), On("job_change", "detail", 0.5), On("move", "detail", 0.4)),
+        moved_by=(
+            On("course", "modify", 0.25, stays=True),
+            On("job_change", "detail", 0.25),
+            On("move", "detail", 0.2),
+        ),
     ),
     Attribute(
         name="certification_goal",
         label="certificate in preparation",
-        traits=("student", "office"),
+        traits=("student",),
         act="prepare for the {entity}, {qualifier}",
         category="certificate",
         shows=("LinkedIn/PostUpdate", "Notion/CreatePage", "Amazon/Checkout"),
@@ -80,7 +84,11 @@ ATTRIBUTES: tuple[State, ...] = (
         """),
         qualifiers=listed("with the exam in spring; with a study partner; on my own time; paid by work"),
         amount=(3_000, 18_000),
-        moved_by=(On("course", "add", 0.8), On("promotion", "modify", 0.5), On("new_child", "remove", 0.5)),
+        moved_by=(
+            On("course", "add", 0.4, stays=True),
+            On("promotion", "modify", 0.25),
+            On("new_child", "remove", 0.25),
+        ),
     ),
     Attribute(
         name="commute",
@@ -95,7 +103,7 @@ ATTRIBUTES: tuple[State, ...] = (
         """),
         qualifiers=listed("door to door in half an hour; with a monthly pass; before the rush; with one change"),
         amount=(2_000, 11_000),
-        moved_by=(On("move", "modify", 0.8), On("new_car", "modify", 0.8), On("injury", "modify", 0.6)),
+        moved_by=(On("move", "modify", 0.4), On("new_car", "modify", 0.4), On("injury", "modify", 0.3)),
     ),
     Attribute(
         name="work_laptop",
@@ -110,7 +118,11 @@ ATTRIBUTES: tuple[State, ...] = (
         """),
         qualifiers=listed("with 32 GB of memory; refurbished; with a second screen; with a docking station"),
         amount=(58_000, 210_000),
-        moved_by=(On("job_change", "modify", 0.5), On("windfall", "modify", 0.6), On("course", "detail", 0.4)),
+        moved_by=(
+            On("job_change", "modify", 0.25),
+            On("windfall", "modify", 0.3),
+            On("course", "detail", 0.2, stays=True),
+        ),
     ),
     Attribute(
         name="side_project",
@@ -125,10 +137,10 @@ ATTRIBUTES: tuple[State, ...] = (
         """),
         qualifiers=listed("one evening a week; with an old classmate; for the fun of it; hoping to earn from it"),
         moved_by=(
-            On("pet", "modify", 0.2),
-            On("course", "modify", 0.4),
-            On("new_child", "remove", 0.6),
-            On("new_circle", "add", 0.4),
+            On("pet", "modify", 0.1),
+            On("course", "modify", 0.2, stays=True),
+            On("new_child", "remove", 0.3),
+            On("new_circle", "add", 0.2),
         ),
     ),
 )
@@ -146,12 +158,12 @@ COLLECTIONS: tuple[State, ...] = (
             facilitation; survey design; budget planning; technical drawing; first-line mediation; dashboard building
         """),
         qualifiers=listed("self-taught; learned on the job; from a course; still a beginner"),
-        moved_by=(On("course", "add", 0.8), On("promotion", "add", 0.6), On("job_change", "add", 0.7)),
+        moved_by=(On("course", "add", 0.4, stays=True), On("promotion", "add", 0.3), On("job_change", "add", 0.35)),
     ),
     Collection(
         name="active_projects",
         label="projects at work",
-        traits=("office", "leader"),
+        traits=("leader", "office"),
         act="work on {entity}, {qualifier}",
         category="project",
         shows=("Notion/CreateDatabaseEntry", "Notion/UpdatePage", "Gmail/SendEmail"),
@@ -161,12 +173,12 @@ COLLECTIONS: tuple[State, ...] = (
             annual report
         """),
         qualifiers=listed("as the lead; as a stand-in; with a tight deadline; together with the other site"),
-        moved_by=(On("promotion", "add", 0.8), On("job_change", "remove", 0.7), On("job_change", "add", 0.7)),
+        moved_by=(On("promotion", "add", 0.4), On("job_change", "remove", 0.35), On("job_change", "add", 0.35)),
     ),
     Collection(
         name="professional_groups",
         label="professional groups",
-        traits=("leader", "club"),
+        traits=("leader",),
         act="belong to the {entity}, {qualifier}",
         category="professional group",
         shows=("LinkedIn/CommentOnPost", "Gmail/ReadEmail", "LinkedIn/SendConnectionRequest"),
@@ -177,7 +189,7 @@ COLLECTIONS: tuple[State, ...] = (
         qualifiers=listed("as a paying member; as a guest; on the organising side; by mail only"),
         size=(1, 2),
         amount=(1_500, 9_000),
-        moved_by=(On("new_circle", "add", 0.5), On("promotion", "add", 0.5), On("squeeze", "remove", 0.5)),
+        moved_by=(On("new_circle", "add", 0.25), On("promotion", "add", 0.25), On("squeeze", "remove", 0.25)),
     ),
     Collection(
         name="online_courses",
@@ -193,7 +205,7 @@ COLLECTIONS: tuple[State, ...] = (
         qualifiers=listed("at my own pace; with weekly homework; for the certificate; only the videos"),
         size=(1, 2),
         amount=(0, 7_900),
-        moved_by=(On("course", "add", 0.6), On("illness", "add", 0.3), On("new_child", "remove", 0.5)),
+        moved_by=(On("course", "add", 0.3), On("illness", "add", 0.15), On("new_child", "remove", 0.25)),
     ),
 )
 
@@ -201,7 +213,7 @@ HABITS: tuple[State, ...] = (
     Habit(
         name="inbox_clearing",
         label="inbox clearing",
-        traits=("office", "leader"),
+        traits=("office",),
         activity="clearing the inbox",
         category="mail",
         apps=("Gmail/GetInbox", "Gmail/ReplyEmail/workday", "Gmail/ReadEmail"),
@@ -215,10 +227,10 @@ HABITS: tuple[State, ...] = (
         counts=(3, 4, 5),
         places=(("Desk by the window", "Office"), ("Kitchen table", "Home"), ("Tram seat", "Line 4")),
         moved_by=(
-            On("summer", "time", 0.5),
-            On("job_change", "time", 0.7),
-            On("promotion", "days", 0.6),
-            On("new_child", "place", 0.5),
+            On("summer", "time", 0.25),
+            On("job_change", "time", 0.35),
+            On("promotion", "days", 0.3),
+            On("new_child", "place", 0.25),
         ),
     ),
     Habit(
@@ -238,10 +250,10 @@ HABITS: tuple[State, ...] = (
         frequencies=("weekly", "weekly", "biweekly"),
         places=(("Whiteboard corner", "Office"), ("Café Lindgrove", "9 Mill Street"), ("Kitchen table", "Home")),
         moved_by=(
-            On("summer", "place", 0.4),
-            On("promotion", "acquire", 0.5),
-            On("job_change", "time", 0.6),
-            On("course", "place", 0.3),
+            On("summer", "place", 0.2),
+            On("promotion", "acquire", 0.25),
+            On("job_change", "time", 0.3),
+            On("course", "place", 0.15),
         ),
     ),
     Habit(
@@ -264,7 +276,7 @@ HABITS: tuple[State, ...] = (
             ("Desk by the window", "Home"),
             ("The Reading Room", "Mint Street"),
         ),
-        moved_by=(On("course", "days", 0.4), On("new_circle", "acquire", 0.3), On("move", "place", 0.7)),
+        moved_by=(On("course", "days", 0.2), On("new_circle", "acquire", 0.15), On("move", "place", 0.35)),
     ),
     Habit(
         name="language_lesson",
@@ -283,16 +295,16 @@ HABITS: tuple[State, ...] = (
         counts=(1, 2, 3),
         places=(("Break room", "Office"), ("Park bench", "Orchard Park"), ("Sofa", "Home")),
         moved_by=(
-            On("summer", "place", 0.5),
-            On("trip", "acquire", 0.5),
-            On("trip", "place", 0.4),
-            On("job_change", "days", 0.5),
+            On("summer", "place", 0.25),
+            On("trip", "acquire", 0.25, stays=True),
+            On("trip", "place", 0.2),
+            On("job_change", "days", 0.25),
         ),
     ),
     Habit(
         name="mentoring_call",
         label="mentoring call",
-        traits=("leader",),
+        traits=("leader", "investor"),
         activity="a mentoring call",
         category="Mentoring",
         apps=("WhatsApp/SendMessage", "Notion/UpdatePage", "Gmail/SendEmail"),
@@ -306,10 +318,10 @@ HABITS: tuple[State, ...] = (
         places=(("Phone booth", "Office"), ("Video call", "Home"), ("Café Lindgrove", "9 Mill Street")),
         people=("my mentee", "a former trainee", "a junior colleague"),
         moved_by=(
-            On("summer", "place", 0.5),
-            On("promotion", "acquire", 0.6),
-            On("job_change", "drop", 0.5),
-            On("course", "days", 0.4),
+            On("summer", "place", 0.25),
+            On("promotion", "acquire", 0.3),
+            On("job_change", "drop", 0.25),
+            On("course", "days", 0.2),
         ),
     ),
     Habit(
@@ -328,10 +340,10 @@ HABITS: tuple[State, ...] = (
         frequencies=("weekly", "biweekly"),
         places=(("Campus library", "Campus East"), ("Kitchen table", "Home"), ("Study room 2", "Elm Park Library")),
         moved_by=(
-            On("summer", "drop", 0.6),
-            On("course", "acquire", 0.9),
-            On("new_child", "drop", 0.6),
-            On("move", "place", 0.6),
+            On("summer", "drop", 0.3),
+            On("course", "acquire", 0.45),
+            On("new_child", "drop", 0.3),
+            On("move", "place", 0.3),
         ),
     ),
     Habit(
@@ -350,7 +362,7 @@ HABITS: tuple[State, ...] = (
         frequencies=("monthly_nth_weekday",),
         places=(("Meeting room Heron", "Office"), ("Video call", "Home"), ("Courtyard table", "Inner courtyard")),
         people=("my team",),
-        moved_by=(On("job_change", "days", 0.7), On("promotion", "acquire", 0.5), On("summer", "place", 0.3)),
+        moved_by=(On("job_change", "days", 0.35), On("promotion", "acquire", 0.25), On("summer", "place", 0.15)),
     ),
     Habit(
         name="manager_one_on_one",
@@ -368,7 +380,7 @@ HABITS: tuple[State, ...] = (
         frequencies=("weekly", "biweekly"),
         places=(("Meeting room Wren", "Office"), ("Walk around the yard", "Foundry Yard"), ("Video call", "Home")),
         people=("my manager",),
-        moved_by=(On("job_change", "time", 0.7), On("promotion", "days", 0.6), On("winter", "place", 0.3)),
+        moved_by=(On("job_change", "time", 0.35), On("promotion", "days", 0.3), On("winter", "place", 0.15)),
     ),
 )
 
@@ -386,7 +398,7 @@ PREFERENCES: tuple[State, ...] = (
             "Meeting room Heron; Meeting room Wren; Café Lindgrove; the courtyard table; the Tower House lobby"
         ),
         options_b=listed("a video call; the team's call link; a screen-sharing session; a dial-in; a camera-off call"),
-        moved_by=(On("new_child", "b", 0.6), On("move", "b", 0.4), On("job_change", "a", 0.4)),
+        moved_by=(On("new_child", "b", 0.3), On("move", "b", 0.2), On("job_change", "a", 0.2)),
     ),
     Preference(
         name="learning_format",
@@ -404,7 +416,7 @@ PREFERENCES: tuple[State, ...] = (
         options_b=listed("""
             Ten-Minute Statistics series; Trade Explained channel; Sound Lab lessons; Law Shorts; Draw Along classes
         """),
-        moved_by=(On("course", "a", 0.5), On("new_child", "b", 0.4), On("illness", "b", 0.3)),
+        moved_by=(On("course", "a", 0.25), On("new_child", "b", 0.2), On("illness", "b", 0.15)),
     ),
     Preference(
         name="task_tracking",
@@ -412,7 +424,7 @@ PREFERENCES: tuple[State, ...] = (
         axis="boards or plain lists",
         a="boards with columns",
         b="plain lists",
-        traits=("freelance", "office"),
+        traits=("freelance",),
         qualifiers=listed("above all for team work; above all for private things; in busy weeks; on Mondays"),
         choices=(
             "Notion/CreatePage/planning",
@@ -421,7 +433,7 @@ PREFERENCES: tuple[State, ...] = (
         ),
         options_a=listed("a three-column board; a swimlane board; a card wall; a week board; a backlog board"),
         options_b=listed("a numbered list; a paper-style checklist; a one-line log; a daily list; a short plain note"),
-        moved_by=(On("promotion", "a", 0.6), On("job_change", "b", 0.4), On("squeeze", "b", 0.2)),
+        moved_by=(On("promotion", "a", 0.3), On("job_change", "b", 0.2), On("squeeze", "b", 0.1)),
     ),
     Preference(
         name="job_priority",
@@ -429,7 +441,7 @@ PREFERENCES: tuple[State, ...] = (
         axis="pay or flexible hours",
         a="flexible hours",
         b="higher pay",
-        traits=("office", "parent"),
+        traits=("office", "investor"),
         qualifiers=listed("above all this year; when offers are close; even for a longer commute; for permanent posts"),
         choices=("LinkedIn/SearchJobs/jobs", "LinkedIn/ApplyJob/jobs", "LinkedIn/LikePost/jobs"),
         options_a=listed("""
@@ -440,7 +452,7 @@ PREFERENCES: tuple[State, ...] = (
             a senior post at Alder & Quill; a bonus post at Brightwater Partners; a key-account post at Northfold
             Services; a shift post with allowance at Greywater; a head-office post at Hollis & Daughters
         """),
-        moved_by=(On("new_child", "a", 0.8), On("squeeze", "b", 0.7), On("parent_ill", "a", 0.5)),
+        moved_by=(On("new_child", "a", 0.4), On("squeeze", "b", 0.35), On("parent_ill", "a", 0.25)),
     ),
 )
 
