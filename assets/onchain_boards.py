@@ -2,7 +2,6 @@
 
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from typing import Any
 
@@ -10,29 +9,27 @@ import dagster as dg
 import polars as pl
 
 from assets.accounting import model_calls
-from assets.board_inputs import GivenExperiment
 from assets.boards import PICTURE_BYTES, PICTURES
 from assets.evaluation import GROUP
-from assets.inputs import content, whole
 from assets.metadata import table_value
-from assets.onchain_evaluation import INSTANCES, prediction_units
+from assets.onchain_evaluation import prediction_units
 from assets.partitions import EXPERIMENTS, any_of
 from assets.publishing import Made, Result, publish
 from assets.steps import OWNERS
+from assets.wallet_inputs import GivenPredictions
 from expectations import checks
 from pipelines.evaluation import plots
-from pipelines.evaluation.comparable import UnlikeRuns, agreed, check_comparable
+from pipelines.evaluation.comparable import UnlikeRuns, check_comparable
 from pipelines.evaluation.costs import costs
+from pipelines.evaluation.drilldown.pages import FOLDER
 from pipelines.evaluation.leaderboard import csv_safe
 from pipelines.onchain.baselines import RULE
-from pipelines.onchain.label_statistics import label_statistics
 from pipelines.onchain.prediction_board import METRICS_OF, prediction_board
 from pipelines.onchain.prediction_differences import prediction_differences
 from pipelines.onchain.prediction_report import TITLES, render_predictions, standing
 from pipelines.onchain.scores import EVALUATOR_VERSION, LAYERS
 from pipelines.onchain.wording import prompt_hash
 from resources.dag import GoldStore, InputStore
-from resources.experiment_spec import ArmSpec
 
 BOARD_TABLES = ("prediction_board", "prediction_differences", "costs")
 CODE = (
@@ -41,39 +38,6 @@ CODE = (
 )
 ALIKE = ("dataset", "evaluator", "asked")
 """What all arms of an experiment share; arms of one reader share `reader` and `prompt` too."""
-
-
-@dataclass(frozen=True)
-class GivenPredictions(GivenExperiment):
-    """The tables behind an experiment on an on-chain release."""
-
-    def scored(self) -> pl.DataFrame:
-        """Units of all arms."""
-        found = (self.gold.catalog.scan_published(self._of_arm("prediction_units", spec)) for spec in self.bound.arms)
-        return pl.concat(found).collect()
-
-    def contents(self) -> list[list[Any]]:
-        """What of every arm decides the board: its names, and the logical hashes of its units and calls."""
-        return [
-            [
-                *(spec.arm.label, spec.arm.reader, whole("prediction_units", self._of_arm("prediction_units", spec))),
-                [content(one) for one in self._of_arm("model_calls", spec)],
-            ]
-            for spec in self.bound.arms
-        ]
-
-    def _stated(self, spec: ArmSpec) -> dict[str, object]:
-        asked = asdict(self.bound.slice)
-        parts: dict[str, dict[str, object]] = {}
-        for table, keys in (("predictions", ("reader", "prompt", "weak")), ("prediction_units", ("evaluator",))):
-            for shard, one in zip(self.store.shards, self._of_arm(table, spec), strict=True):
-                own = parts.setdefault(shard, {"dataset": spec.arm.release, "asked": asked})
-                own |= {key: one.extra[key] for key in keys}
-        return agreed(spec.arm.key, parts)
-
-    def labels(self) -> pl.DataFrame:
-        """Statistics of the release's labels."""
-        return label_statistics(*(self.table(INSTANCES[layer][0]) for layer in LAYERS))
 
 
 @dg.asset(
@@ -119,10 +83,12 @@ OWNERS.update(dict.fromkeys(BOARD_TABLES[:2], onchain_leaderboard))
     owners=["team:trailbench"],
 )
 def onchain_report(context: dg.AssetExecutionContext, store: InputStore, gold: GoldStore) -> dg.MaterializeResult:  # type: ignore[type-arg]
-    """One self-contained page: boards by layer, differences, statuses, labels, funnel, provenance; tables beside it."""
+    """Boards by layer, differences, labels, funnel, provenance as one page; pages of wallets and tables beside it."""
     given = GivenPredictions(store, gold, context.partition_key)
     tables = {table: given.board(table) for table in BOARD_TABLES} | {"labels": given.labels()}
     given.results.write_tables(tables, {table: csv_safe(rows) for table, rows in tables.items()})
+    tables["users"] = given.shown()
+    given.results.write_pages(FOLDER, given.pages(tables["users"]))
     file = given.results.write_text("report.html", render_predictions(tables, given.card(), _provenance(given)))
     return dg.MaterializeResult(
         metadata={

@@ -2,7 +2,7 @@
 
 import typer
 
-from trailbench.commands import chain, checking, data, evaluation, exporting, judging, serving
+from trailbench.commands import chain, checking, data, evaluation, explaining, exporting, judging, serving
 
 app = typer.Typer(
     name="trailbench",
@@ -16,6 +16,7 @@ for command in (
     *exporting.COMMANDS,
     *chain.COMMANDS,
     *evaluation.COMMANDS,
+    *explaining.COMMANDS,
     *judging.COMMANDS,
     *checking.COMMANDS,
     *serving.COMMANDS,

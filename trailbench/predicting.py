@@ -5,8 +5,8 @@ from typing import Any
 
 import polars as pl
 
-from assets.onchain_boards import GivenPredictions
 from assets.predictors import GivenPredictor
+from assets.wallet_inputs import GivenPredictions
 from pipelines.evaluation.experiment import Experiment
 from pipelines.hashing import digest_json
 from pipelines.models import Role

@@ -10,7 +10,8 @@ import polars as pl
 from pipelines.hashing import bucket_of
 from pipelines.onchain import ids
 from pipelines.onchain.positions import follow
-from pipelines.onchain.wallet_plot import SHARE, html, png, spec
+from pipelines.onchain.readable import in_shares, market_names, with_names, with_sides
+from pipelines.onchain.wallet_plot import html, png, spec
 from resources.home import Home, buckets_of
 from resources.store import NotPublished
 from trailbench.exporting import ExportError, release_key
@@ -62,20 +63,20 @@ def view_wallet(home: Home, release: str, address: str) -> WalletView:
     known = home.store.scan("wallets", {"release": key}).filter(pl.col("wallet") == wallet).collect()
     if known.is_empty():
         raise ExportError(f"wallet 0x{wallet.hex()} appears in no log of release {release}")
-    names = _names(home.store.scan("markets", {"release": key}).collect())
+    names = market_names(home.store.scan("markets", {"release": key}).collect())
     facts = known.with_columns(ids.hex_text(pl.col("wallet")).alias("wallet")).row(0, named=True)
     own = rows("cohort_trades")
-    trajectory = _named(own if own.height else follow(rows("trades")), names).sort("block_number", "log_index")
+    trajectory = with_names(own if own.height else follow(rows("trades")), names).sort("block_number", "log_index")
     return WalletView(
         facts,
         trajectory.select(
             *("event", "block_number", "log_index", "time", "market", "outcome_name", "direction"),
-            _shares("amount", "shares"),
+            in_shares("amount", "shares"),
             "price",
             "position_after",
         ),
-        _named(rows("holdings", gold=True), names).select(
-            "market", "outcome_name", _shares("trade_only", "trade_only"), _shares("full", "full")
+        with_names(rows("holdings", gold=True), names).select(
+            "market", "outcome_name", in_shares("trade_only", "trade_only"), in_shares("full", "full")
         ),
         _beliefs(rows("belief_instances", gold=True), names),
         rows("trade_instances", gold=True).select("event", "split", "direction", "amount", "action"),
@@ -95,45 +96,7 @@ def plot_wallet(view: WalletView, to: Path) -> None:
     part.replace(to)
 
 
-def _names(markets: pl.DataFrame) -> pl.DataFrame:
-    """Readable names by condition and outcome; numbers where no source describes a market."""
-    listed = markets.select(
-        "condition_id",
-        pl.coalesce("question", ids.hex_text(pl.col("condition_id")).str.head(12)).alias("market"),
-        "outcomes",
-        pl.int_ranges(pl.col("token_ids").list.len(), dtype=pl.Int16).alias("outcome"),
-    ).explode("outcome", empty_as_null=False)
-    described = pl.col("outcomes").list.get(pl.col("outcome").cast(pl.Int64), null_on_oob=True)
-    return listed.with_columns(pl.coalesce(described, pl.format("outcome {}", "outcome")).alias("outcome_name")).drop(
-        "outcomes"
-    )
-
-
-def _named(rows: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
-    joined = rows.join(names, on=["condition_id", "outcome"], how="left", maintain_order="left")
-    return joined.with_columns(
-        pl.coalesce("market", ids.hex_text(pl.col("condition_id")).str.head(12)).alias("market"),
-        pl.coalesce("outcome_name", pl.format("outcome {}", "outcome")).alias("outcome_name"),
-    )
-
-
 def _beliefs(rows: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
-    sides = rows.with_columns(pl.col("side").alias("outcome"))
-    named = sides.join(names, on=["condition_id", "outcome"], how="left", maintain_order="left")
-    markets = names.select("condition_id", pl.col("market").alias("of")).unique("condition_id", maintain_order=True)
-    return (
-        named.join(markets, on="condition_id", how="left", maintain_order="left")
-        .sort("cut_block", "cut_log_index")
-        .select(
-            pl.col("of").alias("market"),
-            "split",
-            "n_trades",
-            pl.when(pl.col("side") < 0).then(pl.lit("flat")).otherwise("outcome_name").alias("side"),
-            "confidence",
-            "flips",
-        )
-    )
-
-
-def _shares(column: str, name: str) -> pl.Expr:
-    return (pl.col(column) / SHARE).alias(name)
+    named = with_sides(rows, names).sort("cut_block", "cut_log_index")
+    columns = ("market", "split", "n_trades", pl.col("side_name").alias("side"), "confidence", "flips")
+    return named.select(*columns)

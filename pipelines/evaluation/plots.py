@@ -169,6 +169,11 @@ def spec_of(rows: pl.DataFrame, body: Spec, digits: int = 4) -> Spec:
     return {"$schema": _SCHEMA, "config": _CONFIG, "data": {"values": floats.to_dicts()}} | body
 
 
+def drawn(spec: Spec) -> Spec:
+    """A chart made elsewhere, in the look of the others."""
+    return spec | {"config": _CONFIG}
+
+
 def share_axis(field: str, title: str) -> Spec:
     """The encoding of a share, from 0 to 1."""
     return {

@@ -125,12 +125,12 @@ def test_the_report_is_written_and_can_be_written_again(copied: SimpleNamespace,
     for said in ("Final-side accuracy", "Amount median absolute error, shares", "Labels and splits", "too few markets"):
         assert said in page
     assert "No model was asked." in page and "Not available." not in page
-    before = {file.name: file.read_bytes() for file in folder.iterdir()}
+    before = {file.name: file.read_bytes() for file in folder.rglob("*") if file.is_file()}
     assert {"report.html", "prediction_board.csv", "prediction_differences.parquet", "labels.csv"} <= set(before)
     shutil.rmtree(folder)
     again = cli("report", "--home", copied.home)
     assert again.code == 0, again.err
-    assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
+    assert {file.name: file.read_bytes() for file in folder.rglob("*") if file.is_file()} == before
     assert "median error" in again.out and "last_side" in again.out and "model_calls" in again.out
 
 

@@ -66,13 +66,11 @@ class TrailTables:
         }
         return replace(self, **own)
 
-    def names(self) -> list[UnitName]:
-        """Every unit, sorted."""
-        return [UnitName(*row) for row in self.pools.select(_unit()).unique().sort(pl.all()).iter_rows()]
 
-
-def _unit() -> list[pl.Expr]:
-    return [pl.col("user_id"), pl.col("transition_index"), pl.col("pool").cast(pl.String)]
+def unit_names(pools: pl.DataFrame) -> list[UnitName]:
+    """Every unit of table `pools`, sorted."""
+    rows = pools.select("user_id", "transition_index", pl.col("pool").cast(pl.String)).unique().sort(pl.all())
+    return [UnitName(*row) for row in rows.iter_rows()]
 
 
 def calls_by_user(calls: pl.LazyFrame) -> pl.LazyFrame:

@@ -1,6 +1,6 @@
 """A trail in parts: what a page and the terminal show of a user, a transition and a unit."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -20,7 +20,7 @@ from pipelines.evaluation.drilldown.parts import (
 from pipelines.evaluation.drilldown.trail import Answer, Call, Line, Moment, Said, Trail, Unit, Visit
 
 MATRIX = 12
-"""Answers beside each other; where there are more, a candidate names those that chose it."""
+"""Answers beside each other on a page."""
 _SHOWN = 5
 """Visits named behind a line, the newest."""
 FATES = {
@@ -41,14 +41,6 @@ POOL_NOTE = (
     "matched to the history; wrong, random: a chosen distractor drawn at random. The number is the rank that the "
     "reader gave, of equal scores the earlier place first."
 )
-
-Keep = Callable[[Said | Answer], bool]
-"""Which memories and answers are shown."""
-
-
-def everything(_: Said | Answer) -> bool:
-    """Keeps all."""
-    return True
 
 
 def overview(trail: Trail) -> Section:
@@ -96,8 +88,11 @@ def visits_grid(visits: Sequence[Visit]) -> Grid:
     )
 
 
-def moment_section(moment: Moment, visits: Sequence[Visit], keep: Keep = everything) -> Section:
-    """A transition: what was known, what memories said of it and why, and its pools."""
+def moment_section(moment: Moment, visits: Sequence[Visit], matrix: int = MATRIX) -> Section:
+    """A transition: what was known, what memories said of it and why, and its pools.
+
+    Up to `matrix` answers stand beside each other; of more, every candidate names those that chose it.
+    """
     facts = Facts(
         (
             ("known", f"batches 0 to {moment.index}, {moment.n_visits:,} visits"),
@@ -105,21 +100,21 @@ def moment_section(moment: Moment, visits: Sequence[Visit], keep: Keep = everyth
             ("outcome", f"{_when(moment.target_start)} to {_when(moment.target_end)}"),
         )
     )
-    said = [_said(one, visits) for one in moment.said if keep(one)]
+    said = [_said(one, visits) for one in moment.said]
     built = [fold for fold in [_built(moment)] if fold is not None]
-    units = tuple(unit_section(moment, unit, keep) for unit in moment.units)
+    units = tuple(unit_section(moment, unit, matrix) for unit in moment.units)
     return Section(f"t{moment.index}", f"Transition {moment.index}", (facts, *said, *built), units)
 
 
-def unit_section(moment: Moment, unit: Unit, keep: Keep = everything) -> Section:
-    """A pool, who chose what, and the calls behind it."""
-    answers = [one for one in unit.answers if keep(one)]
+def unit_section(moment: Moment, unit: Unit, matrix: int = MATRIX) -> Section:
+    """A pool, who chose what, and the calls behind it; `matrix` as of `moment_section`."""
+    answers = unit.answers
     parts: list[Part] = [
         Facts(
             (("choose", unit.n_choose), ("candidates", len(unit.candidates)), ("eligible distractors", unit.n_eligible))
         ),
         _scores(unit, answers),
-        _pool(unit, answers),
+        _pool(unit, answers, matrix),
     ]
     parts += [call_fold(one.call, _arm(one), one.method) for one in answers if one.call is not None]
     return Section(_anchor(moment, unit), unit.name, tuple(parts), pool=unit.pool)
@@ -144,17 +139,17 @@ def _scores(unit: Unit, answers: Sequence[Answer]) -> Grid:
     return Grid("Answers", tuple(map(Head, heads)), rows, methods=tuple(one.method for one in answers))
 
 
-def _pool(unit: Unit, answers: Sequence[Answer]) -> Grid:
+def _pool(unit: Unit, answers: Sequence[Answer], matrix: int) -> Grid:
     heads = [Head(name) for name in ("place", "label", "candidate", "role", "familiarity")]
     rows: list[tuple[Cell, ...]] = []
     for place, one in enumerate(unit.candidates):
         own: tuple[Cell, ...] = (one.position, one.label, one.category, one.role, one.familiarity)
-        if len(answers) > MATRIX:
+        if len(answers) > matrix:
             by = [_arm(answer) for answer in answers if answer.fates[place] not in ("", "missed")]
             rows.append((*own, "; ".join(by)))
         else:
             rows.append((*own, *(_fate(answer, place) for answer in answers)))
-    columns = [Head("chosen by")] if len(answers) > MATRIX else [Head(_arm(one), one.method) for one in answers]
+    columns = [Head("chosen by")] if len(answers) > matrix else [Head(_arm(one), one.method) for one in answers]
     return Grid("Pool", (*heads, *columns), tuple(rows), note=POOL_NOTE)
 
 
