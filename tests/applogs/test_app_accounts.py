@@ -85,6 +85,19 @@ def test_playlists_and_followed_artists_grow_in_order(history: list[Event]) -> N
             assert response["followed_artists"] == followed[-15:]
 
 
+def test_a_playlist_keeps_its_last_15_songs() -> None:
+    mine = phone()
+    added = [
+        mine.call(event("Spotify", "AddToPlaylist", {"entity": f"song {n}", "title": "Rye"}, n, f"{n}"))
+        for n in range(30)
+    ]
+    assert added[-1][1]["playlist"] == {
+        "playlist_id": "playlist_rye",
+        "name": "Rye",
+        "song_ids": [request["song_id"] for request, _ in added[-15:]],
+    }
+
+
 def test_a_song_is_the_same_wherever_it_is_shown() -> None:
     mine = phone()
     slots = {"entity": "Plain Rye", "category": "folk", "fields": {"artist": "North Quay"}}
@@ -283,6 +296,16 @@ def test_reading_lowers_the_count_of_unread_mails_once() -> None:
     assert mine.call(look)[1]["unread_count"] == before
     mine.call(event("Gmail", "ReplyEmail", {**told, "title": "The roof", "text": "Good!"}, 8))
     assert mine.call(look)[1]["unread_count"] == before - 1
+
+
+def test_a_mail_that_was_answered_is_never_unread_again() -> None:
+    mine, told = phone(), {"title": "The shed", "person": "my sister"}
+    answered = mine.call(event("Gmail", "ReplyEmail", {**told, "text": "Good!"}))
+    assert answered[1]["email"]["subject"] == "Re: The shed"
+    looks = [mine.call(event("Gmail", "GetInbox", told, 1, f"{n}")) for n in range(20)]
+    shown = [mail for _, response in looks for mail in response["emails"] if mail["subject"] == "The shed"]
+    assert shown[0]["email_id"] == answered[0]["email_id"]
+    assert all(mail["is_read"] for mail in shown)
 
 
 @given(histories(("LinkedIn",)))
