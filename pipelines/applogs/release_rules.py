@@ -117,7 +117,7 @@ def _told(tasks: pl.DataFrame, items: pl.DataFrame, parts: pl.DataFrame) -> pl.D
         & ~pl.col("expected").is_in(WEEKDAY_NOTE.lower().split())
         & ~named
         & pl.col("shown").str.contains(pl.col("expected"), literal=True)
-    )
+    ).unique([*_ITEM, "expected"])
 
 
 def shown_by_then(
