@@ -9,31 +9,58 @@ from typing import Any, TypeVar
 from pipelines.applogs.state_values import fields
 from pipelines.applogs.synthesis.ontology.forms import WEEKS, Habit
 from pipelines.applogs.synthesis.ontology.slots import clock_of, minute_of
-from pipelines.applogs.synthesis.timelines import Change, Life, Line, lived, plan
+from pipelines.applogs.synthesis.personas import COMPANY
+from pipelines.applogs.synthesis.timelines import Change, Fit, Life, Line, lived, plan
 from pipelines.applogs.synthesis.tree import Place
 from pipelines.applogs.synthesis.world import Interval
 
 RATES = {"time": 0.04, "days": 0.03, "place": 0.03, "drop": 0.025}
 """Chances a window that a habit moves to another time, other days or another place, or is dropped, by itself."""
-LATE = {True: 0.05, False: 0.004}
-"""Chance a window that it is taken up later, by itself: for those whom it suits, and for others."""
+LATE: dict[Fit, float] = {"suits": 0.05, "strange": 0.004, "never": 0.0}
+"""Chance a window that it is taken up later, by itself."""
 GRID = 5
 """Minutes between possible starts."""
 APART = 15
 """Minutes at least between an old start and a new one."""
-REASONS = (
-    "my week has been rearranged",
-    "I kept missing it the old way",
-    "it fits better around everything else",
-    "I have more energy for it like this",
-    "it had become a chore as it was",
-    "someone asked me whether we could do it differently",
-    "I want to be more consistent",
-    "evenings and mornings got muddled and I had to choose",
-    "the old routine clashed with the rest of the household",
-    "I noticed how much I had let it slide",
-    "I wanted to free up some room in the week",
-)
+REASONS = {
+    "begin": (
+        "I want to be more consistent",
+        "someone asked me to join in",
+        "I have a free slot in the week at last",
+        "I missed having something of the kind",
+        "I read that regularity is all it takes",
+        "I promised it to myself",
+        "a colleague made me curious",
+        "I needed a fixed point in the week",
+        "I used to do it years ago and liked it",
+        "I have been doing it by chance and want to do it properly",
+    ),
+    "change": (
+        "my week has been rearranged",
+        "I kept missing it the old way",
+        "it fits better around everything else",
+        "I have more energy for it like this",
+        "someone asked me whether we could do it differently",
+        "I want to be more consistent",
+        "the old routine clashed with the rest of the household",
+        "it is less crowded that way",
+        "I was always in a rush before",
+        "I felt like a change of scene",
+    ),
+    "end": (
+        "it had become a chore",
+        "I wanted to free up some room in the week",
+        "I noticed how much I had let it slide",
+        "it no longer gave me anything",
+        "I kept skipping it and felt bad about it",
+        "there is too much else at the moment",
+        "the others stopped coming",
+        "I would rather rest",
+        "it had run its course",
+        "I found that I do not miss it",
+    ),
+}
+"""Why a habit is taken up, adjusted or dropped by itself, in the user's words."""
 
 Item = TypeVar("Item")
 
@@ -123,14 +150,18 @@ def _days(state: Habit, here: Place, frequency: str, first: date) -> dict[str, A
     return {"frequency": frequency, "days": days, "week": week, "begins": begins}
 
 
-def _taken_up(state: Habit, here: Place, first: date) -> _Choice:
+def _company(state: Habit, traits: Sequence[str]) -> list[str]:
+    return [one for one in state.people if one not in COMPANY or COMPANY[one] in traits] or [""]
+
+
+def _taken_up(state: Habit, here: Place, first: date, traits: Sequence[str]) -> _Choice:
     minutes = here.one("minutes", state.minutes)
     return _Choice(
         **_days(state, here, here.one("frequency", state.frequencies), first),
         start=here.one("start", _starts(state, minutes)),
         minutes=minutes,
         where=here.one("where", state.places),
-        person=here.one("person", state.people),
+        person=here.one("person", _company(state, traits)),
     )
 
 
@@ -138,10 +169,10 @@ def _another(here: Place, name: str, items: Sequence[Item], now: Item) -> Item:
     return here.one(name, [one for one in items if one != now] or [now])
 
 
-def _step(state: Habit, held: _Choice | None, change: Change) -> _Choice | None:
+def _step(state: Habit, traits: Sequence[str], held: _Choice | None, change: Change) -> _Choice | None:
     here, first = change.place, change.moment.date()
     if held is None:
-        return _taken_up(state, here, first) if change.does == "acquire" else None
+        return _taken_up(state, here, first, traits) if change.does == "acquire" else None
     if change.does == "drop":
         return None
     if change.does == "time":
@@ -163,11 +194,11 @@ def _step(state: Habit, held: _Choice | None, change: Change) -> _Choice | None:
 
 def habit_intervals(life: Life, domain: str, state: Habit) -> list[Interval]:
     """Intervals of a habit, all inside its slot."""
-    home = life.home(domain, state)
-    first = _taken_up(state, home, life.span.start.date()) if life.begins_with(domain, state) else None
+    home, traits, begun = life.home(domain, state), life.persona.facts["traits"], life.begins_with(domain, state)
+    first = _taken_up(state, home, life.span.start.date(), traits) if begun else None
     line: Line[_Choice] = Line(state.name, "habit", domain, life.span, _Teller(state, home))
-    changes = plan(life, home, state, {**RATES, "acquire": LATE[life.suits(state)]}, REASONS)
-    intervals = lived(line, first, changes, lambda held, change: _step(state, held, change))
+    changes = plan(life, home, state, {**RATES, "acquire": LATE[life.fit(state)]}, REASONS)
+    intervals = lived(line, first, changes, lambda held, change: _step(state, traits, held, change))
     for before, after in pairwise(intervals):
         if before.valid_to == after.valid_from:
             now = {path: right for path, right, _ in fields(after.value)}

@@ -14,7 +14,8 @@ from pipelines.applogs.synthesis.world import LifeEvent, Persona, Span
 class Kind:
     """A kind of life event: how the user says it; `days` it lasts (None: for good) and how its end is said.
 
-    `traits` are those to whom it may happen (none: everybody); `once`: not twice in a life that is followed.
+    `traits` are those to whom it may happen (none: everybody); `again`: days after
+    which it may come again (None: never).
     """
 
     name: str
@@ -23,7 +24,7 @@ class Kind:
     days: tuple[int, int] | None = None
     after: tuple[str, ...] = ()
     traits: tuple[str, ...] = ()
-    once: bool = True
+    again: int | None = 365
 
 
 KINDS = (
@@ -83,7 +84,7 @@ KINDS = (
             "I finished the last physio session",
             "it has healed, I can do everything again",
         ),
-        once=False,
+        again=150,
     ),
     Kind(
         "new_child",
@@ -96,6 +97,7 @@ KINDS = (
             "we are parents again and completely upside down",
         ),
         traits=("partner",),
+        again=None,
     ),
     Kind(
         "pet",
@@ -125,7 +127,7 @@ KINDS = (
             "the final class was yesterday",
             "the certificate is on the wall",
         ),
-        once=False,
+        again=150,
     ),
     Kind(
         "trip",
@@ -144,7 +146,7 @@ KINDS = (
             "the suitcase is unpacked and life goes on",
             "I am back in my own bed",
         ),
-        once=False,
+        again=150,
     ),
     Kind(
         "illness",
@@ -183,6 +185,7 @@ KINDS = (
             "we said yes to each other last week",
         ),
         traits=("partner",),
+        again=None,
     ),
     Kind(
         "new_circle",
@@ -227,8 +230,6 @@ KINDS = (
     ),
 )
 MOST = 3
-AGAIN = timedelta(days=150)
-"""The same kind does not come twice within this."""
 
 
 def life_events_of(root: Place, persona: Persona, span: Span) -> list[LifeEvent]:
@@ -256,8 +257,10 @@ def life_events_of(root: Place, persona: Persona, span: Span) -> list[LifeEvent]
 
 
 def _kind(here: Place, kinds: list[Kind], found: list[LifeEvent], moment: datetime) -> Kind:
-    near = {one.kind for one in found if abs(one.moment - moment) < AGAIN}
-    past = {one.kind for one in found}
-    free = [kind for kind in kinds if kind.name not in near and not (kind.once and kind.name in past)]
-    weighed = [kind for kind in free or kinds for _ in range(kind.weight)]
-    return here.one("kind", weighed)
+    def may(kind: Kind) -> bool:
+        past = [abs(one.moment - moment) for one in found if one.kind == kind.name]
+        return not past or (kind.again is not None and min(past) >= timedelta(days=kind.again))
+
+    # Where all has happened lately, what comes again soonest does.
+    free = [kind for kind in kinds if may(kind)] or [kind for kind in kinds if kind.days is not None]
+    return here.one("kind", [kind for kind in free for _ in range(kind.weight)])

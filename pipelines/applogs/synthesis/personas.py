@@ -11,6 +11,17 @@ TRAITS = (
     "cook", "games", "craft", "traveller", "pet",
 )  # fmt: skip
 """Interests and circumstances; states name those whose holders they suit."""
+CIRCUMSTANCES = ("office", "freelance", "student", "leader", "parent", "partner", "carer", "owner")
+"""Traits that come with the archetype only; the others may come to anybody."""
+BOUND = frozenset({"parent", "partner"})
+"""Without these nobody holds a state that is for nobody else, unless a life event brings it."""
+COMPANY = {
+    "my partner": "partner",
+    "my daughter": "parent",
+    "my son": "parent",
+    "the children": "parent",
+}
+"""Relations that only those with a trait have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +71,7 @@ ARCHETYPES = (
         ("office", "investor", "games", "athlete", "traveller", "music", "screen", "partner"),
         (25, 41),
         (520_000, 980_000),
-        ("lives alone in a flat in town", "lives with a partner in a flat in town"),
+        ("lives with a partner in a flat in town", "lives with a partner near the station"),
         ("my partner", "my brother", "my team lead", "a colleague in platform", "a friend from university"),
     ),
     Archetype(
@@ -78,8 +89,8 @@ ARCHETYPES = (
         ("leader", "freelance", "neighbour", "owner", "craft", "driver", "kin", "club"),
         (34, 58),
         (280_000, 640_000),
-        ("lives with a partner above the shop", "lives alone above the shop"),
-        ("my partner", "my shop assistant", "my accountant", "my brother", "the neighbour across the yard"),
+        ("lives alone above the shop", "lives above the shop with a brother"),
+        ("my sister", "my shop assistant", "my accountant", "my brother", "the neighbour across the yard"),
     ),
     Archetype(
         "retired_engineer",
@@ -87,8 +98,8 @@ ARCHETYPES = (
         ("kin", "volunteer", "neighbour", "health", "owner", "reader", "craft", "investor"),
         (63, 76),
         (210_000, 420_000),
-        ("lives with a spouse in a house with a garden", "lives alone in a house with a garden"),
-        ("my spouse", "my daughter", "my grandson", "the neighbour next door", "an old colleague"),
+        ("lives alone in a house with a garden", "lives in a house with a garden and a lodger"),
+        ("my sister", "my nephew", "a friend from the reading group", "the neighbour next door", "an old colleague"),
     ),
     Archetype(
         "sales_manager",
@@ -105,7 +116,7 @@ ARCHETYPES = (
         ("freelance", "calm", "reader", "pet", "neighbour", "screen", "cook", "outdoor"),
         (29, 55),
         (190_000, 410_000),
-        ("lives alone with a lot of books", "lives with a partner in an old flat"),
+        ("lives alone with a lot of books", "lives alone in an old flat"),
         ("my editor", "my sister", "the neighbour downstairs", "a friend from the writing group", "my mother"),
     ),
     Archetype(
@@ -123,8 +134,8 @@ ARCHETYPES = (
         ("outdoor", "athlete", "health", "volunteer", "traveller", "pet", "club", "cook"),
         (25, 46),
         (220_000, 390_000),
-        ("lives in a shared farmhouse", "lives with a partner at the edge of town"),
-        ("my partner", "my climbing partner", "a colleague at the centre", "my father", "my cousin"),
+        ("lives in a shared farmhouse", "lives with two friends at the edge of town"),
+        ("my sister", "my climbing partner", "a colleague at the centre", "my father", "my cousin"),
     ),
     Archetype(
         "career_changer",
@@ -159,7 +170,7 @@ def persona_of(root: Place, user_id: str) -> Persona:
     here = root.at("persona")
     kind = here.one("archetype", ARCHETYPES)
     kept = here.some("traits", kind.traits, KEPT)
-    fresh = here.one("interest", [trait for trait in TRAITS if trait not in kind.traits])
+    fresh = here.one("interest", [trait for trait in TRAITS if trait not in (*kind.traits, *CIRCUMSTANCES)])
     wake = here.whole("wake", 21, 27) * 15
     return Persona(
         user_id=user_id,

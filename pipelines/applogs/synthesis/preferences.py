@@ -101,13 +101,13 @@ def _walk(home: Place, windows: int) -> list[float]:
     return [sum(steps[: window + 1]) for window in range(windows)]
 
 
-def _by_itself(life: Life, home: Place, state: Preference) -> list[Change]:
+def _by_itself(life: Life, home: Place) -> list[Change]:
     changes, window = [], home.at("rest", 0).whole("windows", 2, 4)
     while window < life.span.windows:
         here = home.at(window, "move")
         if here.chance("moved", MOVES):
             moment = life.span.opening(window) + timedelta(days=here.whole("day", 0, 60))
-            changes.append(Change(moment, "move", here, here.one("reason", state.reasons or REASONS)))
+            changes.append(Change(moment, "move", here, here.one("reason", REASONS)))
         window += home.at("rest", window).whole("windows", 2, 4)
     return changes
 
@@ -140,8 +140,8 @@ def preference_intervals(life: Life, domain: str, state: Preference) -> list[Int
     level = min(int(home.share("level") * 3), 2)
     first = _Choice(home.one("side", (-1, 1)), level, home.one("qualifier", state.qualifiers), home.share("share"))
     # What has moved a preference does not undo it when it is over.
-    moved = [replace(change, until=None) for change in plan(life, home, state, {}, ())]
-    changes = in_order(moved + _by_itself(life, home, state), life.span)
+    moved = [replace(change, until=None) for change in plan(life, home, state, {}, {})]
+    changes = in_order(moved + _by_itself(life, home), life.span)
     teller = _Teller(state, life.span, _walk(home, life.span.windows))
     line: Line[_Choice] = Line(state.name, "preference", domain, life.span, teller)
     intervals = lived(line, first, changes, lambda held, change: _step(state, held, change), REST)

@@ -7,10 +7,11 @@ lies in one interval; changes that come too soon after another of the same state
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from pipelines.applogs.state_values import CATEGORIES
 from pipelines.applogs.synthesis.ontology.forms import State
+from pipelines.applogs.synthesis.personas import BOUND
 from pipelines.applogs.synthesis.tree import Place
 from pipelines.applogs.synthesis.world import Interval, LifeEvent, Persona, Span
 
@@ -23,11 +24,13 @@ Choice = TypeVar("Choice")
 Told = TypeVar("Told", contravariant=True)
 
 
-HELD = {True: 0.84, False: 0.03}
-"""Probability that a state is true at the beginning: for those whom it suits, and for others."""
+Fit = Literal["suits", "strange", "never"]
+"""Whether a state is likely for a user, unlikely, or nothing that comes by itself."""
+HELD: dict[Fit, float] = {"suits": 0.84, "strange": 0.03, "never": 0.0}
+"""Probability that a state is true at the beginning."""
 STRANGE = 0.25
 """Share of the chance of `On` that is left for what would begin with a life event where it does not suit the user."""
-BEGINS = ("add", "acquire")
+BEGINS, ENDS = ("add", "acquire"), ("remove", "drop")
 CATEGORY = {family: category for category, family in CATEGORIES.items()}
 
 
@@ -44,13 +47,15 @@ class Life:
         """Where a state draws."""
         return self.root.at(domain, state.name)
 
-    def suits(self, state: State) -> bool:
-        """Whether a state is likely for this user."""
-        return not state.traits or not set(state.traits).isdisjoint(self.persona.facts["traits"])
+    def fit(self, state: State) -> Fit:
+        """How likely a state is for this user."""
+        if not state.traits or not set(state.traits).isdisjoint(self.persona.facts["traits"]):
+            return "suits"
+        return "never" if BOUND.issuperset(state.traits) else "strange"
 
     def begins_with(self, domain: str, state: State) -> bool:
         """Whether a state is true for this user at the beginning."""
-        return self.home(domain, state).chance("held", HELD[self.suits(state)])
+        return self.home(domain, state).chance("held", HELD[self.fit(state)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +70,25 @@ class Change:
     until: datetime | None = None
 
 
+def phase_of(does: str) -> str:
+    """Whether a change begins something, ends it, or changes it: the kinds of reasons."""
+    return "begin" if does in BEGINS else "end" if does in ENDS else "change"
+
+
 def midnight(moment: datetime) -> datetime:
     """The first midnight after a moment."""
     return moment.replace(hour=0, minute=0, second=0) + timedelta(days=1)
 
 
-def plan(life: Life, home: Place, state: State, rates: Mapping[str, float], reasons: Sequence[str]) -> list[Change]:
+def plan(
+    life: Life, home: Place, state: State, rates: Mapping[str, float], reasons: Mapping[str, Sequence[str]]
+) -> list[Change]:
     """Changes of one state in their order: what life events do to it, and what happens by itself.
 
-    `rates` are chances a window, `reasons` those of the family. An effect comes 1–14 days after its event, 1–4 where
-    the event passes; what its end undoes, is undone 1–5 days after it, unless the span is over.
+    `rates` are chances a window, `reasons` the family's by `phase_of` a change. An effect comes 1–14 days after its
+    event, 1–4 where the event passes; what its end undoes, is undone 1–5 days after it, unless the span is over.
     """
-    span, suits = life.span, life.suits(state)
+    span, suits = life.span, life.fit(state) == "suits"
     changes = []
     for event in life.life_events:
         for on in state.moved_by:
@@ -96,7 +108,7 @@ def plan(life: Life, home: Place, state: State, rates: Mapping[str, float], reas
                 begin = span.opening(window)
                 days = (span.opening(window + 1) - begin).days
                 moment = begin + timedelta(days=here.whole("day", 0, days - 1))
-                changes.append(Change(moment, does, here, here.one("reason", state.reasons or reasons)))
+                changes.append(Change(moment, does, here, here.one("reason", reasons[phase_of(does)])))
     return in_order(changes, span)
 
 

@@ -32,7 +32,7 @@ ATTRIBUTES: tuple[State, ...] = (
             Lane Grammar; Lantern Hill Community School; Brickfields Primary
         """),
         qualifiers=listed("in the first year; in the music stream; with the lunch club; in the bilingual class"),
-        moved_by=(On("move", "modify", 0.3), On("course", "detail", 0.1)),
+        moved_by=(On("move", "modify", 0.3),),
     ),
     Attribute(
         name="family_phone_plan",
@@ -78,7 +78,7 @@ ATTRIBUTES: tuple[State, ...] = (
         """),
         qualifiers=listed("in 5 kg bags; in small tins; grain-free; for sensitive stomachs"),
         amount=(1_400, 6_800),
-        moved_by=(On("pet", "add", 0.45), On("squeeze", "modify", 0.3), On("illness", "detail", 0.05)),
+        moved_by=(On("pet", "add", 0.45), On("squeeze", "modify", 0.3)),
     ),
     Attribute(
         name="vet",

@@ -42,8 +42,6 @@ class State:
     label: str
     traits: tuple[str, ...] = ()
     moved_by: tuple[On, ...] = ()
-    reasons: tuple[str, ...] = ()
-    """Why it changes by itself, in the user's words; none: the family's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -160,7 +160,7 @@ COLLECTIONS: tuple[State, ...] = (
             a Dog; the noise round table; Street Piano; the lost cats list
         """),
         qualifiers=listed("actively; now and then; as an organiser; reading along"),
-        moved_by=(On("move", "add", 0.35), On("move", "remove", 0.25), On("pet", "add", 0.25)),
+        moved_by=(On("move", "add", 0.35), On("move", "remove", 0.25)),
     ),
     Collection(
         name="upcoming_events",

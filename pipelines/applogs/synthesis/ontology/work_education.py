@@ -137,7 +137,6 @@ ATTRIBUTES: tuple[State, ...] = (
         """),
         qualifiers=listed("one evening a week; with an old classmate; for the fun of it; hoping to earn from it"),
         moved_by=(
-            On("pet", "modify", 0.1),
             On("course", "modify", 0.2, stays=True),
             On("new_child", "remove", 0.3),
             On("new_circle", "add", 0.2),
