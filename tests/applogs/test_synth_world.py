@@ -12,11 +12,15 @@ from statistics import mean
 import pytest
 
 from pipelines.applogs.schedules import FREQUENCY_TYPES, occurs
+from pipelines.applogs.synthesis import attributes, habits
+from pipelines.applogs.synthesis.life_events import KINDS, life_events_of
 from pipelines.applogs.synthesis.ontology import ONTOLOGY
 from pipelines.applogs.synthesis.ontology.forms import Attribute, Collection, Habit, On, Ontology, Preference, State
 from pipelines.applogs.synthesis.ontology.slots import TUE, minute_of, slot
+from pipelines.applogs.synthesis.personas import BOUND, COMPANY, persona_of
 from pipelines.applogs.synthesis.preferences import BOUNDS, statement, weight_at
 from pipelines.applogs.synthesis.seasons import SEASONS
+from pipelines.applogs.synthesis.tree import Place
 from pipelines.applogs.synthesis.world import Interval, Span, World
 from pipelines.applogs.synthesis.worlds import world_of
 
@@ -189,6 +193,53 @@ def test_life_events_move_states_of_several_domains_that_say_so() -> None:
         across += sum(len(moved[event.id]) >= 2 for event in chief)
         several += len(chief)
     assert across >= 0.35 * several
+
+
+def test_the_same_does_not_happen_again_too_soon() -> None:
+    kinds = {kind.name: kind for kind in KINDS}
+    for index in range(120):
+        root = Place(f"{SEED}/{index}")
+        persona = persona_of(root, "x")
+        happened = defaultdict(list)
+        for event in life_events_of(root, persona, Span()):
+            happened[event.kind].append(event.moment)
+            traits = kinds[event.kind].traits
+            assert not traits or not set(traits).isdisjoint(persona.facts["traits"])
+        for kind, moments in happened.items():
+            again = kinds[kind].again
+            assert again is not None or len(moments) == 1
+            assert all(after - before >= timedelta(days=again or 0) for before, after in pairwise(moments))
+
+
+def test_nobody_holds_what_is_for_partners_and_parents_by_chance() -> None:
+    bound = {name for name, state in STATES.items() if state.traits and BOUND.issuperset(state.traits)}
+    assert {"children_school", "date_night", "childcare"} <= bound
+    held_by_holders = 0
+    for one in worlds():
+        traits = set(one.persona.facts["traits"])
+        for x in (x for x in one.intervals if name_of(x) in bound):
+            suits = not traits.isdisjoint(STATES[name_of(x)].traits)
+            held_by_holders += suits
+            first = next(y for y in one.intervals if (y.key, y.member) == (x.key, x.member))
+            assert suits or first.cause is not None
+        company = {x.facts["person"] for x in one.intervals if x.family == "habit"}
+        assert all(COMPANY.get(person, "partner") in traits for person in company & set(COMPANY))
+    assert held_by_holders >= 50
+
+
+@pytest.mark.parametrize("reasons", [attributes.REASONS, habits.REASONS], ids=["attributes", "habits"])
+def test_what_happens_by_itself_has_a_reason_of_its_kind(reasons: dict[str, tuple[str, ...]]) -> None:
+    family = "attribute" if reasons is attributes.REASONS else "habit"
+    seen = set()
+    for x in (x for one in worlds() for x in one.intervals if x.family == family):
+        if x.operation != "initial" and x.cause is None:
+            phase = "begin" if x.operation in ("add", "acquire") else "change"
+            assert x.facts["reason"] in reasons[phase]
+            seen.add(phase)
+        if "end_reason" in x.facts and x.facts["end_cause"] is None:
+            assert x.facts["end_reason"] in reasons["end"]
+            seen.add("end")
+    assert seen == {"begin", "change", "end"}
 
 
 def test_a_move_always_changes_the_home() -> None:
