@@ -258,7 +258,7 @@ class _Calls:
     def _prompt(self, name: UnitName, row: Mapping[str, Any]) -> tuple[Message, ...]:
         here = pl.col("transition_index") == name.place
         mine = here & (pl.col("method") == row["method"]) & (pl.col("budget") == row["budget"])
-        readout = self._own.readouts.filter(mine).head(1).select(TABLES["readouts"].columns)
+        readout = self._own.readouts.filter(mine).head(1).select(TABLES["readouts"].schema.names())
         pool = self._own.pools.filter(here, pl.col("pool").cast(pl.String) == name.asked)
         asked = LlmReader(_NOBODY, self._tokens).prompts_for(readout, pool, self._own.taxonomy)
         return tuple(
