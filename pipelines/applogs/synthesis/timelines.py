@@ -175,8 +175,9 @@ class Line(Generic[Choice]):
             facts["reason"] = change.event.after if back and change.event else change.reason
         if back:
             facts["returns_to"] = self._ids[choice]
+        stem = self.name if self.member is None else f"{self.name}/{self.member}"
         self._open = {
-            "value_id": f"{self.name}{(self.member and '/' + self.member) or ''}#{len(self.done)}",
+            "value_id": f"{stem}#{len(self.done)}",
             "value": value,
             "valid_from": moment,
             "operation": operation,

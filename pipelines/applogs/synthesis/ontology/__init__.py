@@ -33,7 +33,7 @@ Habits; value = {schedule, timing{start_time, end_time}, location}
 - `weak`: [[app, api], …] that show only that something happened then ([] where nothing does); `intensity`:
   low | medium | high; `amount`: cents paid at an occurrence, 0 where nothing is paid.
 - `changed`: dotted paths of the value that differ from the interval before; [] where it began anew.
-Operations: initial, acquire, adjust; ended by adjust, drop, revert. Season effects are adjusts or drops that revert.
+Operations: initial, acquire, adjust; ended by adjust, drop, revert. What a season does, reverts.
 
 Preferences; value = {statement}
 - `axis`: what is chosen ("where coffee comes from"); `poles`: {"a": words, "b": words}; `pole`: "a" or "b", the
