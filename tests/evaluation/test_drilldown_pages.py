@@ -164,7 +164,7 @@ def test_hostile_text_is_text(hostile: dict[str, str]) -> None:
         assert page.loads == [] and page.handlers == [] and page.tags.count("script") == 1 and "img" not in page.tags
         assert "\x1b" not in text and "\u202e" not in text and "<script>alert" not in text
         shown = "".join(page.text)
-        assert shown.count(SHOWN) > 8 and shown.count(INJECTED) > 60 and "49{% raw" not in shown
+        assert shown.count(SHOWN) > 8 and shown.count(INJECTED) > 30 and "49{% raw" not in shown
         assert re.fullmatch(r"[A-Za-z0-9_-]+\.html", name)
         for link in page.links:
             assert re.fullmatch(r"([A-Za-z0-9_-]+\.html)?#[A-Za-z0-9-]+|\.\./report\.html#users", link), link
