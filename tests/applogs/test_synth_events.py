@@ -330,6 +330,17 @@ def test_changes_near_the_ends_of_windows_are_told_in_time() -> None:
         assert at <= min(moments) < SPAN.opening(window + 1)
 
 
+def test_the_shortest_interval_that_is_told_has_room_for_its_chain() -> None:
+    new = next(one for one in world().intervals if one.operation == "modify")
+    for seed in range(30):
+        brief = replace(new, valid_to=new.valid_from + SHORTEST)
+        supports = [
+            e for e in events_of(world(seed=seed, intervals=(brief,)), {}) for s in e.shows if s.role == "supports"
+        ]
+        assert len(supports) >= 3
+        assert all(new.valid_from <= event.moment < new.valid_from + SHORTEST for event in supports)
+
+
 def test_intervals_of_a_world_follow_each_other() -> None:
     for key in (GYM, RUN, COFFEE):
         timeline = [one for one in world().intervals if one.key == key]

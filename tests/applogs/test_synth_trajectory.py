@@ -5,13 +5,14 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
 import polars as pl
 import pytest
-from synth_worlds import GYM, RUN, SHOES, day, ontology, world
+from synth_worlds import GYM, REVIEW, RUN, SHOES, day, ontology, world
 
 from pipelines.applogs.anchors import calendar_anchors
 from pipelines.applogs.app_logs import read_app_logs
@@ -135,10 +136,27 @@ def test_a_collection_keeps_its_members_in_the_finished_chains_too() -> None:
     assert last == ("remove", None)
 
 
+def test_a_window_in_which_a_habit_was_only_made_up_for_is_no_chain() -> None:
+    """One occurrence, missed and made up for: it imitates the habit, and the value of the window before stays."""
+    found = 0
+    review = next(one for one in world().intervals if one.key == REVIEW)
+    once = {**review.value, "schedule": {"frequency_type": "monthly_by_date", "days_of_month": [15]}}
+    short = replace(review, value=once, valid_to=day(110))
+    for seed in range(150):
+        made = lived(world(seed=seed, intervals=(short,)), {})
+        told = made.evidence.filter(pl.col("role").cast(pl.String) == "supports")
+        imitated = made.evidence.filter(pl.col("role").cast(pl.String) == "distractor")
+        alone = imitated.filter(pl.col("position") > told["position"].max())
+        last = [chain for chain in made.changes["chain_id"] if "_w1_" in chain and chain.endswith("_lasting")]
+        found += alone.height > 0 and not last
+        assert made.changes["valid"].all()
+    assert found > 0
+
+
 def test_a_change_counts_later_for_the_finished_chain() -> None:
     """A change that comes ten days before a checkpoint is true and told there, but its chain is not finished."""
     near = tuple(
-        one.__class__(**{name: getattr(one, name) for name in one.__slots__} | moved)
+        replace(one, **moved)
         for one in world().intervals
         if one.key == GYM
         for moved in [{"valid_to": day(82)} if one.operation == "initial" else {"valid_from": day(82)}]

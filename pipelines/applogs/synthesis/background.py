@@ -131,7 +131,7 @@ SESSIONS: dict[str, tuple[tuple[int, Recipe, tuple[str, ...]], ...]] = {
 }
 """App → its sessions: how often relative to the others, what they are about, their APIs in order."""
 
-SHARE = 0.18
+SHARE = 0.22
 """Part of the logs aimed at that is background."""
 FIRST_WINDOW = 0.3
 """How much of it the first window has against any other: the published logs grow after the first checkpoint."""

@@ -112,8 +112,8 @@ def _uses(telling: Telling, place: Place, setting: Setting, low: int, high: int)
     begins, ends = telling.begins, telling.ends
     fresh, awake = telling.kind == "fresh", setting.awake
     if fresh:
-        settled = min(ends, begins + SETTLING)
-        ends = min(one.valid_to or setting.end, setting.end, max(ends, begins + SHOWN_FOR))
+        last = min(one.valid_to or setting.end, setting.end, max(ends, begins + SHOWN_FOR))
+        settled, ends = min(ends, begins + SETTLING, begins + (last - begins) / 2), last
         first = spread(at.at("settling"), 1, begins, settled, awake)
         moments = first + spread(at, at.whole("count", low, high) - 1, first[0] + timedelta(seconds=1), ends, awake)
     else:

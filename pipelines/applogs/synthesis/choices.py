@@ -8,10 +8,11 @@ import math
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from pipelines.applogs.synthesis.acts import SHOWS_THING, slots_for, spoken
+from pipelines.applogs.synthesis.acts import slots_for, spoken
 from pipelines.applogs.synthesis.chains import causes
 from pipelines.applogs.synthesis.events import Event, Shown
 from pipelines.applogs.synthesis.moments import spread
+from pipelines.applogs.synthesis.possessions import fits
 from pipelines.applogs.synthesis.tellings import Chain, Setting, Telling
 from pipelines.applogs.synthesis.tree import Place
 
@@ -59,7 +60,7 @@ def _choice(place: Place, moment: datetime, telling: Telling, setting: Setting) 
     one, facts = telling.interval, telling.interval.facts
     pole = chosen_pole(place, facts["weights"][telling.window])
     taken, left = place.one("taken", facts["pools"][pole]), place.one("left", facts["pools"][_other(pole)])
-    app, name, category = place.one("app", [one for one in facts["choices"] if (one[0], one[1]) in SHOWS_THING])
+    app, name, category = place.one("app", [one for one in facts["choices"] if fits((one[0], one[1]), one[2])])
     words = {"entity": taken, "other": left, "category": category, "label": facts["label"], "words": taken}
     known = {
         "entity": taken,

@@ -114,6 +114,8 @@ def _distractor(one: _Imitated, place: Place, window: int, span: Span, setting: 
         words = {"act": gone.facts["act"], "label": gone.facts["label"]}
     else:
         purpose = place.one("purpose", _PURPOSES[one.family])
+        if purpose == "one-off" and one.intervals:
+            purpose = "extra"
         words = _words(one, place, moment, setting)
     if one.family == "habit" and any(_due(habit, moment) for habit in one.intervals):
         return

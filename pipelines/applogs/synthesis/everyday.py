@@ -90,6 +90,11 @@ POOLS: dict[str, tuple[str, ...]] = {
         )
     ),
     "product query": _each("{}\n{} pack\ncheap {}\n{} fast delivery", _HOUSEHOLD.replace("a ", "").replace("an ", "")),
+    "grocery": (
+        "Oat milk, 6 pack", "Brown rice, 2 kg", "Tinned tomatoes, 12 pack", "Red lentils, 1 kg", "Olive oil, 1 l",
+        "Wholemeal flour, 1.5 kg", "Black beans, 8 pack", "Muesli, 750 g", "Apple juice, 6 pack",
+        "Ground coffee, 500 g", "Pasta, 3 kg", "Peanut butter, 1 kg",
+    ),
     "product review": _each(
         """
         Does what it says. {}.

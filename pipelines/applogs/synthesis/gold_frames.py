@@ -69,7 +69,7 @@ def change_table(user_id: str, chains: Iterable[Chain], logs: LogId) -> pl.DataF
     """
     by_key: dict[str, list[Chain]] = defaultdict(list)
     for chain in chains:
-        if chain.events:
+        if any(_touching(chain)):
             by_key[chain.interval.key].append(chain)
     rows = []
     for of_key in by_key.values():

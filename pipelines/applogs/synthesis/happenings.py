@@ -8,6 +8,7 @@ from pipelines.applogs.synthesis.choices import preference_chain
 from pipelines.applogs.synthesis.distractors import distractors
 from pipelines.applogs.synthesis.events import Event
 from pipelines.applogs.synthesis.occurrences import habit_chain
+from pipelines.applogs.synthesis.ontology import ONTOLOGY
 from pipelines.applogs.synthesis.ontology.forms import Ontology
 from pipelines.applogs.synthesis.tellings import Chain, root_of, setting_of, tellings
 from pipelines.applogs.synthesis.world import World
@@ -38,6 +39,6 @@ def in_time(events: Iterable[Event]) -> list[Event]:
     return sorted(events, key=lambda event: (event.moment, event.place))
 
 
-def events_of(world: World, ontology: Ontology) -> list[Event]:
+def events_of(world: World, ontology: Ontology = ONTOLOGY) -> list[Event]:
     """All events of a world in the order of time; states of `ontology` may be imitated without being held."""
     return in_time([*(event for chain in chains_of(world) for event in chain.events), *noise_of(world, ontology)])

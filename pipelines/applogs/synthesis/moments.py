@@ -6,6 +6,7 @@ from pipelines.applogs.synthesis.tree import Place
 from pipelines.applogs.synthesis.world import Persona
 
 _DAY = 86_400
+_WHOLE_DAY = timedelta(days=1)
 
 
 def seconds_of(clock: str) -> int:
@@ -35,5 +36,6 @@ def spread(place: Place, count: int, begins: datetime, ends: datetime, awake: tu
         by_day = moment.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(
             seconds=awake[0] + (draw & 0xFFFFFFFF) % (awake[1] - awake[0])
         )
-        found.append(by_day if begins <= by_day < ends else moment)
+        tries = (by_day, by_day + _WHOLE_DAY, by_day - _WHOLE_DAY)
+        found.append(next((one for one in tries if begins <= one < ends), moment))
     return sorted(found)

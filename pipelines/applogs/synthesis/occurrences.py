@@ -167,7 +167,8 @@ def _known(habit: _Habit, place: Place, api: Api) -> dict[str, Any]:
         "quantity": 1,
     }
     if app in _THINGS:
-        known["entity"] = place.one("thing", POOLS[_THINGS[app]])
+        pool = "grocery" if facts["category"] == "Groceries" else _THINGS[app]
+        known["entity"] = place.one("thing", POOLS[pool])
     elif app != "Chase":
         known["entity"] = facts["place"] if app == "Google Maps" else facts["activity"]
     elif name == "PayBill" and facts["category"] in _AT_HOME:

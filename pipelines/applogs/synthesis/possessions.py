@@ -11,26 +11,26 @@ UNFIT = frozenset(
     {
         ("Amazon", "home"),
         ("Amazon", "garden plot"),
+        ("Amazon", "groceries"),
         ("Chase", "car"),
         ("Chase", "commute"),
-        ("Spotify", "playlist"),
         ("UberEats", "nutrition"),
     }
 )
-"""(app, category) that do not go together: the app would take the entity for something else (a home for a product)."""
+"""(app, category) that do not go together: the app would take a home or a market for a product."""
 _VEHICLES = ("car", "commute")
 
 
+def fits(api: Api, category: str) -> bool:
+    """Whether a log of the API shows a thing of the category for what it is."""
+    if category == "playlist":
+        return api in (("Spotify", "AddToPlaylist"), ("Spotify", "SearchSongs"))
+    return api in SHOWS_THING and (api[0], category) not in UNFIT
+
+
 def shown_in(facts: dict[str, Any]) -> list[Api]:
-    """APIs of `shows` whose log shows the entity for what it is, the most telling first."""
-    apis: list[Api] = [(app, name) for app, name in facts["shows"]]
-    category = facts["category"]
-    return [
-        api
-        for api in apis
-        if (api in SHOWS_THING and (api[0], category) not in UNFIT)
-        or (api == ("Spotify", "AddToPlaylist") and category == "playlist")
-    ]
+    """APIs of `shows` that fit the entity, the most telling first."""
+    return [(app, name) for app, name in facts["shows"] if fits((app, name), facts["category"])]
 
 
 def known_of(place: Place, api: Api, facts: dict[str, Any], setting: Setting) -> dict[str, Any]:
@@ -42,6 +42,7 @@ def known_of(place: Place, api: Api, facts: dict[str, Any], setting: Setting) ->
     match api:
         case ("Google Maps", "GetDirections") if category in _VEHICLES:
             known |= {"place": place.one("to", POOLS["errand place"]), "fields": {"travel_mode": entity}}
+            del known["category"]
         case ("Google Maps", _):
             known["place"] = entity
         case ("Spotify", "AddToPlaylist"):

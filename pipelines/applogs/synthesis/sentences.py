@@ -143,8 +143,15 @@ CORES: dict[str, tuple[str, ...]] = {
         {activity} today because {person} had a spare slot. Won't repeat.
         filled in for {person} at {activity}, once.
     """),
+    "extra": lines("""
+        an extra round of {activity} with {person} today, outside my usual days.
+        squeezed in {activity} because {person} asked, just today.
+        {person} wanted company for {activity}, so one more this week.
+        {activity} at a strange hour with {person}. Not the start of anything.
+        swapped with {person} today: {activity} now instead of an errand.
+    """),
     "other routine": lines("""
-        {person} does {activity} {when}, I don't.
+        {person} does {activity} {when}; their time, not mine.
         {person} is at {activity} {when}, so call someone else then.
         reminder that {person} has {activity} {when}.
         {person} keeps {activity} {when} sacred.
@@ -247,6 +254,7 @@ QUERIES: dict[str, tuple[str, ...]] = {
     ),
     "leaning": ("{entity}", "{entity} or {other}", "{entity} near me", "{entity} instead of {other}"),
     "one-off": ("{activity} for beginners", "{activity} single visit", "{activity} day pass"),
+    "extra": ("{activity} today with {person}", "{activity} open now"),
     "other routine": ("{activity} for {person}", "{activity} schedule {person}"),
     "treat": ("{entity} for {person}", "{entity} gift for {person}"),
 }  # fmt: skip

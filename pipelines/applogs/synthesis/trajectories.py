@@ -39,7 +39,7 @@ def trajectory(seed: int, index: int, span: Span | None = None, ontology: Ontolo
     return lived(world_of(seed, index, span or Span(), ontology), ontology)
 
 
-def lived(world: World, ontology: Ontology) -> Trajectory:
+def lived(world: World, ontology: Ontology = ONTOLOGY) -> Trajectory:
     """A world lived through: its events in the order of moment and place, each called in its app."""
     chains = list(chains_of(world))
     events = in_time([event for chain in chains for event in chain.events] + list(noise_of(world, ontology)))
