@@ -77,7 +77,9 @@ def _of_user(one: Trajectory) -> dict[str, float]:
         / n_checkpoints,
         "keys no longer true, at a checkpoint": (asked.height - values.height) / n_checkpoints,
         "share of keys that changed since the first checkpoint": _mean(histories["history"].is_in(_CHANGED)),
-        **{f"evidence logs of a {family}": _mean(sizes.get(family)) for family in ("attribute", "habit", "preference")},
+        "evidence logs of an attribute": _mean(sizes.get("attribute")),
+        "evidence logs of a habit": _mean(sizes.get("habit")),
+        "evidence logs of a preference": _mean(sizes.get("preference")),
         "evidence logs of a habit at the first checkpoint": _mean(first_habits),
         "distractors of a key": _mean(last["distractors"].list.len()),
         "keys never held that are imitated": one.evidence.join(one.intervals, on="state_key", how="anti")[

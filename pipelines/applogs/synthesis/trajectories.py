@@ -17,7 +17,10 @@ from pipelines.applogs.synthesis.worlds import world_of
 
 @dataclass(frozen=True)
 class Trajectory:
-    """One user: the input view (`app_logs`, the six published fields each) and the gold, in the tables of the track."""
+    """One user: the input view (`app_logs`, the six published fields each) and the gold, in the tables of the track.
+
+    Logs share parts with each other (a cart shown twice); they are read, never changed.
+    """
 
     user_id: str
     app_logs: list[JsonObject]
