@@ -101,12 +101,12 @@ def state_keys(given: Given) -> Made:
     RELEASE_SHARDS,
     tables=ASKED,
     reads=("app_logs", "checkpoints", "state_keys", *DROP_TABLES[1:]),
-    thresholds=("truth", "tasks", "never_keys", "seed"),
+    thresholds=("truth", "tasks", "only_told", "never_keys", "seed"),
     code=_modules("merging", "questions"),
 )
 def tasks(given: Given) -> Made:
     """What is asked at each checkpoint, and apart from it, in the gold store, what is true and what shows it."""
     brought = {name: of_drops(given, name) for name in BROUGHT if name != "app_logs"}
     read = {name: given[name] for name in ("app_logs", "checkpoints", "state_keys")}
-    made = questions(brought, read["checkpoints"], read["state_keys"], given.settings)
+    made = questions(brought, read["app_logs"], read["checkpoints"], read["state_keys"], given.settings)
     return Made(made, companions=read)

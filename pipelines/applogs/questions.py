@@ -13,6 +13,7 @@ from pipelines.applogs.services import Moment, services
 from pipelines.applogs.settings import AppLogSettings
 from pipelines.applogs.state_values import family_of
 from pipelines.applogs.step_tables import BROUGHT, PUBLISHED
+from pipelines.applogs.synthesis.askable import askable
 from pipelines.applogs.tasks import Asked, free_form, state_completion
 from pipelines.applogs.truth import as_of_truth, finished_chain_truth, never_true
 from pipelines.hashing import key64_column, mix64
@@ -25,18 +26,18 @@ _STATE = ["user_id", "state_key"]
 
 
 def questions(
-    brought: Tables, checkpoints: pl.DataFrame, keys: pl.DataFrame, settings: AppLogSettings
+    brought: Tables, logs: pl.DataFrame, checkpoints: pl.DataFrame, keys: pl.DataFrame, settings: AppLogSettings
 ) -> dict[str, pl.DataFrame]:
     """Tables `ASKED` of the users of `checkpoints`.
 
-    `brought` holds merged tables of `BROUGHT`, `keys` the table `state_keys` of all users of the release. Raises
-    `truth.BadTimeline`, `services.Leak`, `schedules.BadSchedule`.
+    `brought` holds merged tables of `BROUGHT`, `logs` the table `app_logs`, `keys` the table `state_keys` of all users
+    of the release. Raises `truth.BadTimeline`, `services.Leak`, `schedules.BadSchedule`.
     """
     known = checkpoints.select("user_id").unique()
     mine = {name: rows.join(known, on="user_id", how="semi") for name, rows in brought.items() if name in ASKED}
     packed = brought["anchors"].select("user_id").unique()
     told = _told(mine, checkpoints, keys, settings)
-    made = told.join(packed, on="user_id", how="anti")
+    made = tellable(told, mine, logs, checkpoints, settings).join(packed, on="user_id", how="anti")
     asked = _asked(made, checkpoints, mine["state_moments"], settings)
     parts = {
         "tasks": [mine["tasks"], *(one.questions for one in asked)],
@@ -46,6 +47,20 @@ def questions(
     }
     whole = {**mine, **{name: pl.concat(frames) for name, frames in parts.items()}}
     return {name: _in_order(name, whole[name]) for name in ASKED}
+
+
+def tellable(
+    states: pl.DataFrame, gold: Tables, logs: pl.DataFrame, checkpoints: pl.DataFrame, settings: AppLogSettings
+) -> pl.DataFrame:
+    """Rows of `gold_states` that may be asked for: of those true at the moment, where wanted, what visible logs tell.
+
+    A chain that has finished told its state. `gold` holds `state_intervals` and `state_evidence`.
+    """
+    now = pl.col("truth").cast(pl.String) == "as_of"
+    if not settings.only_told:
+        return states
+    told = askable(states.filter(now), gold["state_intervals"], gold["state_evidence"], logs, checkpoints)
+    return pl.concat([told, states.filter(~now)])
 
 
 def state_keys(intervals: pl.DataFrame) -> pl.DataFrame:

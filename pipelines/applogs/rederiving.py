@@ -42,7 +42,11 @@ def derive(drops: Drops, keys: pl.DataFrame, settings: AppLogSettings) -> dict[s
     """All tables `DERIVED` from the rows of drops."""
     brought = {name: merged(name, rows) for name, rows in drops.items()}
     cut = checkpoints(brought["app_logs"], brought["anchors"], settings)
-    return {"app_logs": brought["app_logs"], "checkpoints": cut, **questions(brought, cut, keys, settings)}
+    return {
+        "app_logs": brought["app_logs"],
+        "checkpoints": cut,
+        **questions(brought, brought["app_logs"], cut, keys, settings),
+    }
 
 
 def other_future(brought: Tables, frozen: Tables, settings: AppLogSettings) -> pl.DataFrame:
@@ -58,7 +62,7 @@ def other_future(brought: Tables, frozen: Tables, settings: AppLogSettings) -> p
         until = frozen["checkpoints"].filter(pl.col("checkpoint_index") <= index).join(last, on="user_id", how="semi")
         world = _after(brought, last)
         again = checkpoints(world["app_logs"], world["anchors"], settings).join(until, on=_AT, how="semi")
-        made = {"checkpoints": again, **questions(world, again, frozen["state_keys"], settings)}
+        made = {"checkpoints": again, **questions(world, world["app_logs"], again, frozen["state_keys"], settings)}
         found.append(_moved(made, frozen, until, index))
     return pl.concat(found) if found else pl.DataFrame(schema=VIOLATIONS)
 

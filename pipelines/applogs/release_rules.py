@@ -1,6 +1,7 @@
 """What must hold of a whole release of app logs: one function a rule, each giving the rows that break it."""
 
 import json
+import re
 
 import polars as pl
 
@@ -10,6 +11,7 @@ from pipelines.applogs.tasks import WEEKDAY_NOTE
 VIOLATIONS = pl.Schema({"rule": pl.String, "detail": pl.String})
 SHORT = 4
 """Texts of fewer characters are found in any sentence, and prove nothing."""
+_NOTED = re.findall(r"\w+", WEEKDAY_NOTE.lower())
 _LOG = ["user_id", "app_log_id"]
 _PLACE = ["user_id", "checkpoint_id"]
 _ITEM = ["user_id", "item"]
@@ -114,7 +116,7 @@ def _told(tasks: pl.DataFrame, items: pl.DataFrame, parts: pl.DataFrame) -> pl.D
     )
     return both.filter(
         (pl.col("expected").str.len_chars() >= SHORT)
-        & ~pl.col("expected").is_in(WEEKDAY_NOTE.lower().split())
+        & ~pl.col("expected").is_in(_NOTED)
         & ~named
         & pl.col("shown").str.contains(pl.col("expected"), literal=True)
     ).unique([*_ITEM, "expected"])

@@ -27,6 +27,12 @@ class AppLogSettings(BaseModel):
     tasks: tuple[Task, ...] = setting(
         ALL_TASKS, "what is asked of users without a task pack", unit="", origin="paper §4; free_form ours"
     )
+    only_told: bool = setting(
+        True,
+        "ask at a checkpoint only for what a visible log tells: else a change that no log has told yet is asked, too",
+        unit="",
+        origin="ours",
+    )
     never_keys: int = setting(
         5,
         "states that never were true of a user and are asked for at each checkpoint in the free form",

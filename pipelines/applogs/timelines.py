@@ -1,6 +1,7 @@
 """Gold as JSON lines: rows of `state_intervals`, `state_changes`, `state_evidence`, `state_moments` of one user."""
 
 import json
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import polars as pl
@@ -12,6 +13,8 @@ from pipelines.applogs.step_tables import BROUGHT
 from pipelines.commerce.reading import SourceError
 from pipelines.tables import TIME, Column
 
+Taker = Callable[[Any], Any]
+"""A value of a line → what the column holds."""
 _JSON = frozenset({"value", "slots"})
 """Columns that hold JSON; rewritten so that equal values have equal texts."""
 _KINDS: dict[Any, tuple[type, str]] = {
@@ -29,11 +32,12 @@ def read_timeline(data: bytes, file: str, user_id: str, table: str) -> pl.DataFr
     cannot be read, JSON that is none, and a row that stands twice.
     """
     spec = BROUGHT[table]
+    takers = {name: _taker(name, column) for name, column in spec.columns.items() if name != "user_id"}
     rows = []
     for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
         if line.strip():
             try:
-                rows.append({**_row(line, user_id, spec.columns), "__line": number})
+                rows.append({**_row(line, user_id, takers), "__line": number})
             except (ValueError, RecursionError) as error:
                 said = "nested too deeply" if isinstance(error, RecursionError) else str(error)
                 raise SourceError(file, number, said, f"Write each line as a row of {table}") from None
@@ -49,41 +53,57 @@ def read_timeline(data: bytes, file: str, user_id: str, table: str) -> pl.DataFr
     return read.drop("__line").sort(spec.sort_by)
 
 
-def _row(line: bytes, user_id: str, columns: "dict[str, Column] | Any") -> JsonObject:
+def _row(line: bytes, user_id: str, takers: Mapping[str, Taker]) -> JsonObject:
     given = strict(line.decode())
     if not isinstance(given, dict):
         raise ValueError("no object")
-    if unknown := sorted(given.keys() - columns.keys()):
+    if unknown := sorted(given.keys() - takers.keys() - {"user_id"}):
         raise ValueError(f"no column is named {', '.join(map(repr, unknown))}")
     if given.get("user_id", user_id) != user_id:
         raise ValueError(f"user_id is {given['user_id']!r}, not {user_id!r}")
-    row = {name: _value(given.get(name), name, column) for name, column in columns.items() if name != "user_id"}
+    row = {name: take(given.get(name)) for name, take in takers.items()}
     family_of(row["state_key"])
     return {"user_id": user_id, **row}
 
 
-def _value(value: Any, name: str, column: Column) -> Any:
-    if value is None:
-        if not column.nullable:
+def _taker(name: str, column: Column) -> Taker:
+    """What takes the values of a column. Raises `ValueError` for another value."""
+    take = _of_type(name, column)
+
+    def or_null(value: Any) -> Any:
+        if value is None and not column.nullable:
             raise ValueError(f"{name} is absent")
-        return None
+        return None if value is None else take(value)
+
+    return or_null
+
+
+def _of_type(name: str, column: Column) -> Taker:
     if isinstance(column.dtype, pl.List):
-        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-            raise ValueError(f"{name} is no list of texts")
-        return value
+        return lambda value: _checked(value, isinstance(value, list) and all(isinstance(one, str) for one in value),
+                                      f"{name} is no list of texts")  # fmt: skip
     if isinstance(column.dtype, pl.Enum):
-        if value not in column.dtype.categories:
-            raise ValueError(f"{name} is {value!r}, none of {', '.join(column.dtype.categories)}")
-        return value
+        known = tuple(column.dtype.categories)
+        return lambda value: _checked(value, value in known, f"{name} is {value!r}, none of {', '.join(known)}")
     kind, said = _KINDS[column.dtype]
-    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise ValueError(f"{name} is no {said}")
     if name in _JSON:
-        try:
-            return canonical(strict(str(value)))
-        except json.JSONDecodeError as error:
-            raise ValueError(f"{name} holds no JSON ({error.msg})") from None
+        return lambda value: _json(_checked(value, isinstance(value, str), f"{name} is no text"), name)
+    return lambda value: _checked(
+        value, isinstance(value, kind) and (kind is bool or not isinstance(value, bool)), f"{name} is no {said}"
+    )
+
+
+def _checked(value: Any, right: bool, else_said: str) -> Any:
+    if not right:
+        raise ValueError(else_said)
     return value
+
+
+def _json(text: str, name: str) -> str:
+    try:
+        return canonical(strict(text))
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{name} holds no JSON ({error.msg})") from None
 
 
 def _timed(read: pl.DataFrame, name: str, file: str) -> pl.DataFrame:

@@ -67,7 +67,8 @@ def gold_rows(logs: list[dict[str, Any]], number: int = 0) -> dict[str, list[dic
         "state_evidence": [
             *(shown(GYM, "gym#0", n) for n in (2, 7)), shown(GYM, "gym#1", middle + 1), shown(GYM, "", 9, "distractor"),
             *(shown(WALK, "walk#0", n) for n in (4, 12)), shown(WALK, "walk#1", middle + 8),
-            shown(COFFEE, "coffee#0", 5), shown(f"user_attributes_state:car_{number}", "", 11, "distractor"),
+            shown(COFFEE, "coffee#0", 5), shown(COFFEE, "coffee#0", late + 2, "cause"),
+            shown(f"user_attributes_state:car_{number}", "", 11, "distractor"),
         ],
         "state_changes": [
             change(GYM, "c1", 8, "add", f"Iron Works {number}", [2, 7]),

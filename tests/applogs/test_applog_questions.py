@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from pipelines.applogs import release_rules as rules
 from pipelines.applogs.app_logs import read_app_logs
+from pipelines.applogs.funnel import UNTOLD, steps
 from pipelines.applogs.merging import Contradiction, merged
 from pipelines.applogs.packs import read_pack
 from pipelines.applogs.questions import never_keys, questions, state_keys
@@ -130,12 +131,41 @@ def test_a_user_with_pack_and_timeline_is_asked_the_pack_and_told_by_the_timelin
             rows["state_intervals"].filter(user_id="000", state_key=GYM).with_columns(pl.lit(USER).alias("user_id")),
         ]),
     }  # fmt: skip
-    made = questions(both, frozen["checkpoints"], frozen["state_keys"], SETTINGS)
+    made = questions(both, both["app_logs"], frozen["checkpoints"], frozen["state_keys"], SETTINGS)
     assert made["tasks"].filter(user_id=USER).equals(frozen["tasks"].filter(user_id=USER))
     told = made["gold_states"].filter(user_id=USER, state_key=GYM)
     assert told.select(pl.col("truth").cast(pl.String), "value").rows() == [
         ("published", '"Old Gym"'), ("as_of", '"Iron Works 0"')
     ]  # fmt: skip
+
+
+def test_what_no_visible_log_tells_is_asked_only_where_it_is_wanted(
+    drops: dict[str, dict[str, pl.DataFrame]], frozen: dict[str, pl.DataFrame]
+) -> None:
+    shown = pl.col("state_key") == WALK
+    silent = {name: by["d1"] for name, by in drops.items()}
+    silent["state_evidence"] = silent["state_evidence"].filter(~(shown & (pl.col("value_id") == "walk#1")))
+    args = (silent, frozen["app_logs"], frozen["checkpoints"], frozen["state_keys"])
+    made = questions(*args, SETTINGS)
+    asked = made["tasks"].filter(user_id="000", state_key=WALK, task="state_completion")["checkpoint_id"].to_list()
+    assert asked == ["cal_quarterly_001"], "that the walk is another by then was told by no log"
+    truths = made["gold_states"].filter(user_id="000", state_key=WALK)["checkpoint_id"].unique().len()
+    assert truths == 3, "it is true all the same"
+    every = questions(*args, AppLogSettings(only_told=False))["tasks"]
+    assert every.filter(user_id="000", state_key=WALK, task="state_completion").height == 3
+    assert _walk_steps(silent, frozen, made, SETTINGS) == {UNTOLD: 2}
+
+
+def _walk_steps(
+    rows: dict[str, pl.DataFrame],
+    frozen: dict[str, pl.DataFrame],
+    made: dict[str, pl.DataFrame],
+    settings: AppLogSettings,
+) -> dict[str, int]:
+    tables = {**rows, **made, **{name: frozen[name] for name in ("app_logs", "checkpoints")}}
+    mine = {name: table.filter(user_id="000") for name, table in tables.items()}
+    found = steps({"app_logs": mine["app_logs"].height}, mine["app_logs"]["user_id"], mine, settings)
+    return dict(next(step.dropped for step in found if step.step == "state_completion"))
 
 
 # -- derived again ---------------------------------------------------------------
