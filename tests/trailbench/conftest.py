@@ -1,11 +1,13 @@
 """Third-party packages with a memory method, as an installer leaves them; a small on-chain release."""
 
+import csv
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from hostile_names import HOSTILE_NAMES
 
 METHOD = """
     {imports}
@@ -65,3 +67,30 @@ def chain_built(cli: Callable[..., SimpleNamespace], tmp_path_factory: pytest.Te
     result = cli("build", folder / "logs-001.jsonl", folder / "markets.json", *words)
     assert result.code == 0, result.err
     return SimpleNamespace(**{**result.json, "home": home})
+
+
+@pytest.fixture(scope="session")
+def hostile(
+    shop: SimpleNamespace, cli: Callable[..., SimpleNamespace], tmp_path_factory: pytest.TempPathFactory
+) -> SimpleNamespace:
+    """A release of a log without domains, whose users, items, categories and mapping have names that want to be more
+    than text.
+    """
+    import yaml
+
+    folder = tmp_path_factory.mktemp("hostile")
+    log, mapping = folder / "x\n---\nlicense: mit.csv", folder / "shop.yaml"
+    header, *rows = csv.reader(shop.log.read_text().splitlines())
+    users = {f"K{number:03}": text for number, text in enumerate(HOSTILE_NAMES)}
+    groups = {f"Gruppe {number}.0": text for number, text in enumerate(HOSTILE_NAMES[:9])}
+    with log.open("w", newline="") as file:
+        written = csv.writer(file)
+        written.writerow(header)
+        for when, user, item, action, l1, l2, price in rows:
+            written.writerow([when, users.get(user, user), f"={item}", action, l1, groups.get(l2, l2), price])
+    said = yaml.safe_load(shop.mapping.read_text().replace("l1: Abteilung, ", ""))
+    mapping.write_text(yaml.safe_dump({**said, "name": "shop\n---\nlicense: mit\n<b>x</b>"}))
+    home = folder / "home"
+    made = cli("build", "--source", "mapping", "--mapping", mapping, log, "--home", home, "--json")
+    assert made.code == 0, made.err
+    return SimpleNamespace(**made.json)

@@ -1,6 +1,5 @@
 """`trailbench export --as huggingface`: what viewers read of a release, gold apart, and whatever a log may hold."""
 
-import csv
 import hashlib
 import json
 from collections.abc import Callable
@@ -11,6 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 import yaml
+from hostile_names import HOSTILE_NAMES
 from markdown_it import MarkdownIt
 from polars.testing import assert_frame_equal
 
@@ -26,24 +26,6 @@ Cli = Callable[..., SimpleNamespace]
 datasets = pytest.importorskip("datasets", reason="the package datasets is not installed: pip install '.[test]'")
 GOLD = {"positives", "popularity", "pool_gold", "pool_counts"}
 CHAIN_GOLD = {"holdings", "redemptions", "belief_instances", "trade_instances"}
-HOSTILE = (
-    *(
-        "=1+1",
-        "@SUM(A1:A9)",
-        '+cmd|" /C calc"!A0',
-        "---",
-        "a: [b\n---\nlicense: mit",
-        '"}\n{"id": 7',
-        "a\u2028b\u0085c",
-    ),
-    *(
-        "| x | <script>alert(1)</script>",
-        "![x](http://x.example/y.png)",
-        "`tick` *bold* __under__ ~~s~~",
-        "# h\r\n- l",
-        "&lt;",
-    ),
-)
 
 
 @pytest.fixture(autouse=True)
@@ -190,29 +172,6 @@ def test_shards_and_runs_do_not_change_a_byte(
     assert_frame_equal(loaded(parted, "pools")["whole"], loaded(tmp_path / "a", "pools")["whole"])
 
 
-@pytest.fixture(scope="module")
-def hostile(shop: SimpleNamespace, cli: Cli, tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
-    """A release of a log without domains, whose users, items, categories and mapping have names that want to be more
-    than text.
-    """
-    folder = tmp_path_factory.mktemp("hostile")
-    log, mapping = folder / "x\n---\nlicense: mit.csv", folder / "shop.yaml"
-    header, *rows = csv.reader(shop.log.read_text().splitlines())
-    users = {f"K{number:03}": text for number, text in enumerate(HOSTILE)}
-    groups = {f"Gruppe {number}.0": text for number, text in enumerate(HOSTILE[:9])}
-    with log.open("w", newline="") as file:
-        written = csv.writer(file)
-        written.writerow(header)
-        for when, user, item, action, l1, l2, price in rows:
-            written.writerow([when, users.get(user, user), f"={item}", action, l1, groups.get(l2, l2), price])
-    said = yaml.safe_load(shop.mapping.read_text().replace("l1: Abteilung, ", ""))
-    mapping.write_text(yaml.safe_dump({**said, "name": "shop\n---\nlicense: mit\n<b>x</b>"}))
-    home = folder / "home"
-    made = cli("build", "--source", "mapping", "--mapping", mapping, log, "--home", home, "--json")
-    assert made.code == 0, made.err
-    return SimpleNamespace(**made.json)
-
-
 def test_hostile_cells_stay_text(hostile: SimpleNamespace, cli: Cli, tmp_path: Path) -> None:
     folder = folder_of(cli, hostile, tmp_path / "data", "--gold")
     head, page = card_of(folder)
@@ -220,7 +179,7 @@ def test_hostile_cells_stay_text(hostile: SimpleNamespace, cli: Cli, tmp_path: P
     visits = loaded(folder, "visits")["whole"]
     assert_frame_equal(visits, table_of(cli, hostile, "visits", tmp_path / "visits.parquet"))
     kept = set(visits["user_id"])
-    assert len(kept & set(HOSTILE)) >= 10, "users keep their names"
+    assert len(kept & set(HOSTILE_NAMES)) >= 10, "users keep their names"
     assert visits["item_id"].str.starts_with("=a").all()
     shown = MarkdownIt("commonmark").enable(["table", "strikethrough"]).render(page)
     assert "<script" not in shown and "<b>" not in shown and "<img" not in shown and "license: mit" in page
@@ -238,7 +197,9 @@ def test_a_table_without_rows_is_there_and_no_configuration(hostile: SimpleNames
     assert "| domains | 0 |" in page and "no level-1 category" in page
 
 
-@pytest.mark.parametrize("text", [*HOSTILE, "plain", "0.25", "www.x.example", "1. x", "a_b_c", "\\", "a\\|b", "$x$"])
+@pytest.mark.parametrize(
+    "text", [*HOSTILE_NAMES, "plain", "0.25", "www.x.example", "1. x", "a_b_c", "\\", "a\\|b", "$x$"]
+)
 def test_a_text_in_a_card_shows_as_that_text(text: str) -> None:
     from pipelines.exports.markdown import escaped, section, table
     from pipelines.memory.rendering import plain
