@@ -151,22 +151,25 @@ def _weekly(seen: Ints, days: Ints, rules: RoutineSettings) -> tuple[dict[str, A
 
 
 def _biweekly(seen: Ints, days: Ints, rules: RoutineSettings) -> tuple[dict[str, Any], Ints, float] | None:
+    """`seen` are some of `days`."""
+    codes = _fortnight(seen)
+    due, hits = np.bincount(_fortnight(days), minlength=14), np.bincount(codes, minlength=14)
     best: tuple[dict[str, Any], Ints, float] | None = None
-    for weekday in range(7):
-        for parity in (0, 1):
-            even, odd = (_of_parity(days, weekday, one) for one in (parity, 1 - parity))
-            own, between = np.intersect1d(seen, even), np.intersect1d(seen, odd)
-            if len(own) < rules.days or len(own) < rules.kept * len(even) or len(between) > rules.other_week * len(odd):
-                continue
-            if best is None or len(own) > len(best[1]):
-                start = (_EPOCH + timedelta(days=int(own[0]))).isoformat()
-                schedule = {"frequency_type": "biweekly", "days_of_week": [weekday], "start_date": start}
-                best = schedule, own, len(own) / len(even)
+    for code in range(14):
+        between = code ^ 1
+        if hits[code] < max(rules.days, rules.kept * due[code]) or hits[between] > rules.other_week * due[between]:
+            continue
+        if best is None or hits[code] > len(best[1]):
+            own = seen[codes == code]
+            start = (_EPOCH + timedelta(days=int(own[0]))).isoformat()
+            schedule = {"frequency_type": "biweekly", "days_of_week": [code // 2], "start_date": start}
+            best = schedule, own, float(hits[code] / due[code])
     return best
 
 
-def _of_parity(days: Ints, weekday: int, parity: int) -> Ints:
-    out: Ints = days[(_weekday(days) == weekday) & (((days + 3) // 7) % 2 == parity)]
+def _fortnight(days: Ints) -> Ints:
+    """2 · weekday + whether the week is an odd one."""
+    out: Ints = 2 * _weekday(days) + ((days + 3) // 7) % 2
     return out
 
 

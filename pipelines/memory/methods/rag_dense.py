@@ -11,6 +11,7 @@ Only texts are kept; their vectors are made again after a restore, by the same w
 """
 
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,8 @@ class RagDense(JsonMemory):
         super().open(user, config, llm, embedder)
         self._embedder: Embedder = embedder
         self._vectors: dict[str, np.typing.NDArray[np.int32]] = {}
+        # Documents as places among the distinct ones, and the vectors of these: follows from the state.
+        self._searched: tuple[np.typing.NDArray[np.intp], Grid] | None = None
         # Another embedder reads the same memory differently, so it is part of the state and of who wrote it.
         self.state = {"embedder": embedder.fingerprint}
         self._owner = digest(self._owner, embedder.fingerprint)
@@ -59,6 +62,11 @@ class RagDense(JsonMemory):
         self.state["documents"] = self.state.get("documents", []) + [words(document) for document in documents]
         self.state["question"] = sorted(set(names))
 
+    def restore(self, folder: Path) -> None:
+        """See `Method`."""
+        super().restore(folder)
+        self._searched = None
+
     def readout(self, budget: int) -> Readout:
         """The visits most like the newest batch, best first, with their time."""
         return self.retrieve("\n".join(self.state.get("question", [])), budget)
@@ -69,9 +77,11 @@ class RagDense(JsonMemory):
         asked = sorted({words(line) for line in query.splitlines()} - {""})
         if not asked or not documents:
             return fit([], budget, self.tokens)
-        distinct = sorted(set(documents))
-        scores = dict(zip(distinct, best_cosines(self._of(distinct), self._of(asked)).tolist(), strict=True))
-        scored = np.array([scores[document] for document in documents])
+        if self._searched is None or len(self._searched[0]) != len(documents):
+            distinct, places = np.unique(np.array(documents, dtype=object), return_inverse=True)
+            self._searched = places, self._of(distinct.tolist())
+        places, vectors = self._searched
+        scored = best_cosines(vectors, self._of(asked))[places]
         order = np.lexsort((-np.arange(len(scored)), -scored))
         return fit([lines[place] for place in order if scored[place] > 0][: self.config.k], budget, self.tokens)
 
