@@ -20,7 +20,7 @@ from resources.dag import InputStore, Models
     deps=[
         readouts,
         readings,
-        *map(dg.AssetDep, ("predictions", "contexts", "answers", "oracle_answers", "verdicts")),
+        *map(dg.AssetDep, ("predictions", "contexts", "answers", "oracle_answers", "verdicts", "applog_verdicts")),
     ],
     check_specs=checks.specs("model_calls", ARM_SHARDS),
     code_version=code_version("assets.experiment_costs"),

@@ -84,6 +84,18 @@ answer = _on(
     *("contexts", "answers", "oracle_answers", "model_calls", "applog_units"),
     description="Build one shard's memories of app logs of an arm, ask them at their checkpoints, score the answers.",
 )
+judge_answers = _on(
+    "judge_answers",
+    ARM_SHARDS,
+    *("applog_verdicts", "model_calls"),
+    description="Judge one shard's sampled answers of an arm on app logs, and account for the calls.",
+)
+applog_board = _on(
+    "applog_board",
+    EXPERIMENTS,
+    *("applog_leaderboard", "applog_report"),
+    description="Leaderboard and report of an experiment on a release of app logs.",
+)
 fetch = _on("fetch", RANGES, "fetched", description="Fetch one range of blocks from the node of TRAILBENCH_RPC_URL.")
 decode = _on("decode", DROPS, "decoded", description="Decode a drop of chain logs or of market descriptions.")
 chain_markets = _on(
@@ -140,6 +152,8 @@ JOBS = [
     predict,
     onchain_board,
     answer,
+    judge_answers,
+    applog_board,
 ]
 STAGES: dict[str, tuple[tuple[str, bool, str], ...]] = {
     "commerce": (

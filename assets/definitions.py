@@ -4,6 +4,8 @@ import dagster as dg
 
 from assets import (
     accounting,
+    applog_boards,
+    applog_judging,
     applogs,
     applogs_evaluation,
     applogs_freezing,
@@ -23,7 +25,8 @@ from resources.dag import GoldStore, InputStore, Models
 
 MODULES = (
     *(commerce, freezing, fetching, onchain, onchain_freezing, evaluation, onchain_evaluation),
-    *(applogs, applogs_freezing, applogs_evaluation, judging, accounting, boards, onchain_boards),
+    *(applogs, applogs_freezing, applogs_evaluation, applog_judging, judging, accounting),
+    *(boards, onchain_boards, applog_boards),
 )
 
 defs = dg.Definitions(

@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 
 from assets.arms import GivenArm
+from pipelines.evaluation.judging.core_detail import CORE_DETAIL
 from pipelines.evaluation.judging.grounded import GROUNDED, Room, grounded_parts, room_of
 from pipelines.evaluation.judging.rubric import JudgeSettings, RubricJudge
 from pipelines.memory.timeline import histories
@@ -14,7 +15,7 @@ from resources.dag import Models
 from resources.model_access import ModelAccess
 from resources.tokenizer import load_tokens
 
-RUBRICS = {GROUNDED.name: GROUNDED}
+RUBRICS = {rubric.name: rubric for rubric in (GROUNDED, CORE_DETAIL)}
 PART_TOKENS = 80
 """Room in the reply for a line: an analysis of 15 words and two verdicts."""
 EVIDENCE = ("visits", "batches", "transitions", "taxonomy")

@@ -8,6 +8,7 @@ its track.
 import polars as pl
 
 from pipelines.applogs.arm_tables import ARM_TABLES
+from pipelines.applogs.board_tables import APPLOG_BOARD_TABLES
 from pipelines.applogs.step_tables import PUBLISHED as APPLOGS_PUBLISHED
 from pipelines.commerce.tables import COMMERCE_TABLES
 from pipelines.evaluation.tables import EVALUATION_TABLES
@@ -25,6 +26,7 @@ TABLES: dict[str, Table] = {
     **PREDICTION_TABLES,
     **APPLOGS_PUBLISHED,
     **ARM_TABLES,
+    **APPLOG_BOARD_TABLES,
 }
 
 

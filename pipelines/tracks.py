@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel
 
 from pipelines.applogs.arm_tables import ARM_TABLES as APPLOGS_ARMS
+from pipelines.applogs.board_tables import APPLOG_BOARD_TABLES
 from pipelines.applogs.settings import AppLogSettings
 from pipelines.applogs.step_tables import HASHED as APPLOGS_HASHED
 from pipelines.applogs.step_tables import PUBLISHED as APPLOGS_PUBLISHED
@@ -82,7 +83,7 @@ def track_of(source: str) -> Track:
 
 def settings_of_table(table: str) -> BaseModel:
     """Default thresholds of the track that a table belongs to."""
-    if table in APPLOGS_PUBLISHED or table in APPLOGS_ARMS:
+    if table in APPLOGS_PUBLISHED or table in APPLOGS_ARMS or table in APPLOG_BOARD_TABLES:
         return AppLogSettings()
     return OnchainSettings() if table in PUBLISHED or table in PREDICTION_TABLES else CommerceSettings()
 

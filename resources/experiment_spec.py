@@ -40,8 +40,8 @@ class ArmSpec:
     limits: Limits
     judges: Mapping[str, str] = field(default_factory=dict)
     """Judge, as the experiment names it → its fingerprint."""
-    judged: tuple[tuple[str, int], ...] = ()
-    """(user, transition) of the readouts that are judged."""
+    judged: tuple[tuple[str, Any], ...] = ()
+    """(user, transition) of the readouts that are judged; on app logs (user, item) of the answers."""
 
     @property
     def key(self) -> str:

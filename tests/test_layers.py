@@ -95,6 +95,8 @@ def test_every_public_name_says_what_it_means(layer: str) -> None:
 
 def test_every_table_has_one_owner() -> None:
     from assets.accounting import model_calls
+    from assets.applog_boards import BOARD_TABLES
+    from assets.applog_judging import applog_verdicts
     from assets.applogs_evaluation import answers, applog_units, contexts, oracle_answers
     from assets.definitions import defs
     from assets.evaluation import readings, readouts, units
@@ -108,13 +110,13 @@ def test_every_table_has_one_owner() -> None:
 
     of_arms = (
         *(readouts, readings, verdicts, model_calls, units, predictions, prediction_units),
-        *(contexts, answers, oracle_answers, applog_units),
+        *(contexts, answers, oracle_answers, applog_units, applog_verdicts),
     )
     by_asset = {asset.key.to_user_string() for asset in of_arms}
     owned = {table: asset.key.to_user_string() for table, asset in OWNERS.items()}
     known = {key.to_user_string() for key in defs.resolve_asset_graph().get_all_asset_keys()}
     assert set(owned.values()) | by_asset <= known
-    assert set(TABLES) - set(owned) == by_asset | {"builds", "claims"}, "published with the readouts"
+    assert set(TABLES) - set(owned) == by_asset | {"builds", "claims", "applog_judged"}, "published with the readouts"
     assert set(owned) <= set(TABLES)
     assert {table: owner for table, owner in owned.items() if table != owner} == {
         "rejects": "events",
@@ -135,4 +137,5 @@ def test_every_table_has_one_owner() -> None:
         **dict.fromkeys(("support_trades", "train_beliefs", "train_trades"), "support"),
         **dict.fromkeys(APP_DROP_TABLES, "app_drop"),
         **dict.fromkeys(ASKED[1:], "tasks"),
+        **dict.fromkeys(BOARD_TABLES, "applog_leaderboard"),
     }

@@ -14,6 +14,7 @@ from pipelines.applogs.experiment import ASKED as QUESTIONS_ASKED
 from pipelines.applogs.experiment import DEFAULT as QUESTIONS
 from pipelines.evaluation.experiment import DEMO, DEMO_LLM, Arm, Experiment, parse, slice_of
 from pipelines.evaluation.judging.drawing import drawn_readouts
+from pipelines.evaluation.judging.grounded import GROUNDED
 from pipelines.evaluation.readers import Reader
 from pipelines.memory.registry import builtin_methods
 from pipelines.onchain.experiment import DEFAULT, INTERFACES_ASKED
@@ -33,8 +34,12 @@ from trailbench.running import dagster_instance
 from trailbench.working import WORTH_CELLS, WORTH_USERS, Work, workers, workers_for
 
 BUILT_IN = {one.name: one for one in (DEMO, DEMO_LLM, DEFAULT, INTERFACES_ASKED, QUESTIONS, QUESTIONS_ASKED)}
-JOBS = {"commerce": ("arm", "board"), "onchain": ("predict", "onchain_board"), "applogs": ("answer", "")}
-"""Track → the job of an arm's shard, and that of the board (empty where the arms' units are the result)."""
+JOBS = {
+    "commerce": ("arm", "judge", "board"),
+    "onchain": ("predict", "", "onchain_board"),
+    "applogs": ("answer", "judge_answers", "applog_board"),
+}
+"""Track → the job of an arm's shard, that of its judges (empty where nothing is judged), and that of the board."""
 FREEZES = ("release", "onchain_release", "applog_release")
 """Assets that freeze a release."""
 
@@ -117,7 +122,7 @@ def bind_to_release(home: Home, experiment: Experiment, release: str) -> BoundEx
         raise ExportError(f"release {name} has no pool to read: {why}")
     models = Models().access
     readers = {reader: _reader(reader, experiment, models).fingerprint for reader in experiment.readers}
-    judging = (judges_of(experiment, models), drawn_readouts(pools, asked, experiment))
+    judging = (judges_of(experiment, models, (GROUNDED.name,)), drawn_readouts(pools, asked, experiment))
     return bind(experiment, name, key, asked, readers, models.fingerprint, InputStore().hidden, *judging)
 
 
@@ -143,19 +148,20 @@ def run_experiment(instance: dg.DagsterInstance, home: Home, bound: BoundExperim
     save_experiment(home.store.store, bound)
     instance.add_dynamic_partitions("arm", [spec.key for spec in bound.arms])
     instance.add_dynamic_partitions("experiment", [bound.key])
-    of_arm, of_board = JOBS[release_track(home, bound.release_key)]
+    of_arm, of_judge, of_board = JOBS[release_track(home, bound.release_key)]
     cells = [
         Work(of_arm, {"arm": spec.key, "shard": shard}, f"{_said(spec.arm)}, {shard}")
         for spec in bound.arms
         for shard in home.shards
     ]
-    judged = [Work("judge", one.axes, f"judging {one.says}") for one in cells if bound.experiment.judges]
-    step.expect(len(cells) + len(judged) + bool(of_board))
+    always = of_judge == "judge_answers"  # the board reads the marks of every arm, none where nothing was judged
+    judges = bound.experiment.judges or always
+    judged = [Work(of_judge, one.axes, f"judging {one.says}") for one in cells if judges]
+    step.expect(len(cells) + len(judged) + 1)
     worth = len(bound.slice.users) >= WORTH_USERS or len(cells) >= WORTH_CELLS
     with workers(instance, home.folder, workers_for(worth and not asking_models(bound))) as crew:
         ran = crew.run(cells, step) + crew.run(judged, step)
-        if of_board:
-            crew.run([Work(of_board, {"experiment": bound.key}, "leaderboard and report")], step)
+        crew.run([Work(of_board, {"experiment": bound.key}, "leaderboard and report")], step)
     return sum((_spent(metadata) for made in ran for metadata in made.values()), Amount())
 
 

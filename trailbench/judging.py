@@ -1,6 +1,6 @@
 """Judges of an experiment: known by name, estimated, told to people; and the labels that people give."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +8,7 @@ import polars as pl
 
 from assets.arms import GivenArm
 from assets.board_inputs import GivenExperiment
-from assets.judges import EVIDENCE, RUBRICS, judge_model, parts_of, room, rubric_judge
+from assets.judges import EVIDENCE, judge_model, parts_of, room, rubric_judge
 from pipelines.evaluation.experiment import Experiment
 from pipelines.evaluation.judging.grounded import GROUNDED, grounded_parts
 from pipelines.evaluation.judging.judged_section import unread
@@ -33,12 +33,15 @@ VERDICT_TOKENS = 50
 """Of the reply on one line, about."""
 
 
-def judges_of(experiment: Experiment, models: ModelAccess) -> dict[str, str]:
-    """Judge, as the experiment names it → its fingerprint. Raises `ExportError` for an unknown or a repeated one."""
+def judges_of(experiment: Experiment, models: ModelAccess, known: Collection[str]) -> dict[str, str]:
+    """Judge, as the experiment names it → its fingerprint; `known` are the rubrics of the track.
+
+    Raises `ExportError` for an unknown or a repeated one.
+    """
     found: dict[str, str] = {}
     for judge in experiment.judges:
-        if (rubric := judge.partition(":")[0]) not in RUBRICS:
-            raise ExportError(f"no judge {rubric}; there are {', '.join(sorted(RUBRICS))}")
+        if (rubric := judge.partition(":")[0]) not in known:
+            raise ExportError(f"no judge {rubric} on such a release; there are {', '.join(sorted(known))}")
         model = models.unasked("judge", judge_model(judge, experiment.models))
         made = rubric_judge(judge, model, models).fingerprint
         if made in found.values():

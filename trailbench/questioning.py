@@ -11,6 +11,7 @@ from pipelines.applogs.contenders import EXTRACTIVE, LLM, PEERS, RULE
 from pipelines.applogs.contexts import WHOLE, Streams
 from pipelines.applogs.experiment import arms, asked, experiment_readers, memories, refuse, slice_of, until
 from pipelines.applogs.extracting import fingerprint as extractive_fingerprint
+from pipelines.applogs.judging import JUDGE, drawn_items
 from pipelines.applogs.peers import TOP
 from pipelines.applogs.tables import table_of
 from pipelines.evaluation.experiment import Experiment
@@ -27,6 +28,7 @@ from resources.plugin_process import open_method, plugin_entries
 from resources.tokenizer import load_tokens
 from trailbench.console import out, print_table
 from trailbench.exporting import ExportError
+from trailbench.judging import judges_of
 
 REPLY_TOKENS = 120
 """Of an answer with its evidence, about."""
@@ -55,7 +57,9 @@ def bind_questions(
     models = Models().access
     told = memory_fingerprints(memories(experiment), experiment.models, models.fingerprint, InputStore().hidden)
     cells = arms(experiment, release, told, _readers(experiment))
-    more = (experiment.seed, experiment.models, experiment.limits)
+    judges = judges_of(experiment, models, (JUDGE,))
+    questions = asked(tasks.collect(), checkpoints.collect(), sampled, sampled.users)
+    more = (experiment.seed, experiment.models, experiment.limits, judges, drawn_items(questions, experiment))
     return BoundExperiment(experiment, release, key, sampled, tuple(ArmSpec(arm, key, sampled, *more) for arm in cells))
 
 

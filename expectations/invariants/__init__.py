@@ -10,6 +10,7 @@ from typing import Any
 
 from expectations.invariants import asked, boards, calls, catalogue, judging, labels, logs, readings, trajectories
 from expectations.invariants.applog_arms import APPLOG_ARMS
+from expectations.invariants.applog_boards import APPLOG_BOARDS
 from expectations.invariants.applogs import APPLOGS
 from expectations.invariants.chain import CHAIN
 from expectations.invariants.cohort import COHORT
@@ -52,5 +53,6 @@ INVARIANTS: dict[str, Invariant] = {
     **PREDICTIONS,
     **APPLOGS,
     **APPLOG_ARMS,
+    **APPLOG_BOARDS,
 }
 """The invariants of every table of the registry."""

@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from expectations.suites.applog_arms import APPLOG_ARMS
+from expectations.suites.applog_boards import APPLOG_BOARDS
 from expectations.suites.applogs import APPLOGS
 from expectations.suites.commerce import COMMERCE
 from expectations.suites.evaluation import EVALUATION
@@ -51,7 +52,15 @@ __all__ = [
     "suite",
 ]
 
-OWN: dict[str, tuple[Expectation, ...]] = {**COMMERCE, **EVALUATION, **ONCHAIN, **PREDICTIONS, **APPLOGS, **APPLOG_ARMS}
+OWN: dict[str, tuple[Expectation, ...]] = {
+    **COMMERCE,
+    **EVALUATION,
+    **ONCHAIN,
+    **PREDICTIONS,
+    **APPLOGS,
+    **APPLOG_ARMS,
+    **APPLOG_BOARDS,
+}
 """What a table promises beyond what the registry says."""
 
 

@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from pipelines.applogs.board_tables import ALL, APPLOG_BOARD_TABLES, JUDGED_METRICS, PLAIN_METRICS, RULE
+from pipelines.applogs.board_tables import ALL, APPLOG_BOARD_TABLES, JUDGED_METRICS, PLAIN_METRICS
+from pipelines.applogs.contenders import ORACLE, RULE
 from pipelines.applogs.summary import checkpoint_scores
 from pipelines.applogs.tables import UNIT_STATUSES
 from pipelines.evaluation import intervals
 from pipelines.evaluation.leaderboard import EMPTY
 from pipelines.evaluation.pairs import pair_rows, pairs_of, ranks
-from pipelines.evaluation.scores import ORACLE
 
 ARM = ["method", "reader", "budget"]
 DECIMALS = 9

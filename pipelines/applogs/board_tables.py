@@ -3,12 +3,11 @@
 import polars as pl
 
 from pipelines.applogs.tables import APPLOG_TABLES, FAMILIES, HISTORY, LABEL, TASK, TASKS, UNIT_STATUSES
+from pipelines.evaluation.judging.tables import VERDICT_STATUSES
 from pipelines.evaluation.tables import ROW_KIND
 from pipelines.tables import Column, Table
 
 ALL = "all"
-RULE = "rule"
-"""The reader of baselines, which answer from the logs themselves and stand on every board."""
 PLAIN_METRICS = (
     *("mechanical", "mechanical_micro", "mechanical_families"),
     *("points", "evidence_precision", "evidence_recall", "evidence_f1", "stale_evidence"),
@@ -44,6 +43,25 @@ def _share(meaning: str) -> Column:
 
 
 APPLOG_BOARD_TABLES: dict[str, Table] = {
+    "applog_verdicts": Table(
+        "Core and detail of every judged part of an arm's answers, as a judge says; errors are rows, never left out.",
+        {
+            "judge": Column(pl.String, "fingerprint of the judge: rubric, prompts, model, settings"),
+            "user_id": Column(pl.String, "user, text exactly as in the log"),
+            "item": Column(pl.String, "one question at one checkpoint"),
+            "part": Column(pl.String, "field or point of the right answer, as the judge was told it"),
+            "content": Column(pl.String, "hash of all that was shown, and of the part: what a person's label finds"),
+            "status": Column(pl.String, " | ".join(VERDICT_STATUSES)),
+            "reason": Column(pl.String, "why the status is not ok, as one word; else empty"),
+            "analysis": Column(pl.String, "the judge's own words"),
+            "call": Column(pl.String, "identity of the model call in cache and accounting"),
+            "core_correct": Column(pl.Boolean, "whether the main thing is right", nullable=True),
+            "detail_quality": Column(pl.Int32, "0 | 1 | 2, how precise", nullable=True),
+        },
+        key=("user_id", "item", "part"),
+        wall="gold",
+        may_be_empty="an experiment may have no judge, and a shard no sampled question",
+    ),
     "applog_judged": Table(
         "The sampled questions of an arm with the marks of its judge: `applog_units`, of these questions alone (ours).",
         APPLOG_TABLES["applog_units"].columns,

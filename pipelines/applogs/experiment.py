@@ -65,7 +65,7 @@ ASKED = Experiment(
     readings=6,
 )
 """A small sample of questions, which an embedded model can answer in minutes."""
-ELSEWHERE = ("split", "judges", "judged")
+ELSEWHERE = ("split",)
 """Fields of an experiment that mean nothing here."""
 
 
@@ -186,6 +186,8 @@ def refuse(experiment: Experiment, methods: Iterable[str]) -> None:
     readers = experiment_readers(experiment)
     _known("method", experiment.methods, {*methods, *BASELINES, *PEERS})
     _known("reader", [reader.partition(":")[0] for reader in readers], READERS)
+    if len(experiment.judges) > 1:
+        raise BadExperiment("one judge marks the answers of an experiment: leave one in `judges`")
     if odd := [one for one in readers if ":" in one and one.partition(":")[0] != LLM]:
         raise BadExperiment(f"reader {odd[0]} names a model and asks none; write {odd[0].partition(':')[0]}")
     for name in ELSEWHERE:

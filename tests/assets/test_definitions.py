@@ -32,7 +32,8 @@ AXES = {
     **dict.fromkeys(("taxonomy", "domains", "popularity", "funnel", "release"), RELEASES),
     **dict.fromkeys(("readouts", "readings", "verdicts", "model_calls", "units"), ARM_SHARDS),
     **dict.fromkeys(("predictions", "prediction_units"), ARM_SHARDS),
-    **dict.fromkeys(("contexts", "answers", "oracle_answers", "applog_units"), ARM_SHARDS),
+    **dict.fromkeys(("contexts", "answers", "oracle_answers", "applog_units", "applog_verdicts"), ARM_SHARDS),
+    **dict.fromkeys(("applog_leaderboard", "applog_report"), EXPERIMENTS),
     **dict.fromkeys(("leaderboard", "verdict_summary", "report", "onchain_leaderboard", "onchain_report"), EXPERIMENTS),
 }
 
@@ -58,7 +59,11 @@ def test_what_publishes_a_table_is_checked_on_its_own_partitions_and_blocks() ->
         checks.setdefault(asset, set()).add(key.name)
         assert node.partitions_def == AXES[asset], f"{key} has other partitions than its asset"
         assert node.blocking, f"{key} lets the next step go on"
-    tables = set(AXES) - {"fetched", "release", "onchain_release", "applog_release", "report", "onchain_report"}
+    tables = (
+        set(AXES)
+        - {"fetched", "release", "onchain_release", "applog_release", "report", "onchain_report"}
+        - {"applog_report"}
+    )
     assert checks == {
         **{name: {"sound", "consistent"} for name in tables},
         "release": set(PROOFS),
@@ -77,7 +82,7 @@ def test_jobs_have_the_partitions_of_their_assets_and_leave_no_asset_out() -> No
         assert resolved.description
         selected += assets
     # The calls of an arm are accounted alike in every track, and again when judges were asked.
-    assert sorted(selected) == sorted([*AXES, *["model_calls"] * 3])
+    assert sorted(selected) == sorted([*AXES, *["model_calls"] * 4])
 
 
 def test_sensors_and_schedule_run_by_themselves() -> None:
@@ -97,7 +102,7 @@ def test_gold_is_handed_only_to_who_labels_or_scores() -> None:
     onchain = {"holdings", "belief_instances", "trade_instances", "support", "histories", "onchain_release"}
     applogs = {"app_drop", "state_keys", "tasks", "applog_funnel", "applog_release"}
     scoring = {
-        *("oracle_answers", "applog_units"),
+        *("oracle_answers", "applog_units", "applog_verdicts", "applog_leaderboard", "applog_report"),
         "units",
         "leaderboard",
         "verdict_summary",
@@ -144,6 +149,6 @@ def test_an_unknown_module_has_no_code_version() -> None:
 def test_every_table_asset_states_the_version_of_its_code() -> None:
     """So that the UI shows what a changed rule made stale. The board's own fingerprint says it for the others."""
     unstated = {name for name, node in NODES.items() if node.code_version is None}
-    boards = {"leaderboard", "report", "onchain_leaderboard", "onchain_report"}
+    boards = {"leaderboard", "report", "onchain_leaderboard", "onchain_report", "applog_leaderboard", "applog_report"}
     assert unstated == {*boards, "release", "onchain_release", "applog_release", "fetched"}
     assert NODES["batches"].code_version == code_version("pipelines.commerce.batches")

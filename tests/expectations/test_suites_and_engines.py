@@ -69,6 +69,8 @@ def healthy(table: str, height: int = 40) -> pl.DataFrame:
         columns["outcomes"] = columns["outcomes"] + 1
     if table == "verdicts":
         columns["specific"] = pl.Series("specific", [1] * height, dtype=pl.Int32)
+    if table == "applog_verdicts":
+        columns["detail_quality"] = pl.Series("detail_quality", [1] * height, dtype=pl.Int32)
     if table == "units":
         columns["n_batches"] = columns["n_batches"] + 1
     return pl.DataFrame(columns)

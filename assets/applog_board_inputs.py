@@ -1,0 +1,111 @@
+"""What the board of an experiment on app logs reads: units, answers and gold of all arms."""
+
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+
+from assets.board_inputs import GivenExperiment
+from assets.inputs import content, whole
+from pipelines.applogs.answers import standing
+from pipelines.applogs.attribution import attribute, shown_fields
+from pipelines.applogs.board import ARM
+from pipelines.applogs.board_summaries import attributed, published_metrics
+from pipelines.applogs.contenders import ORACLE
+from pipelines.evaluation.comparable import agreed
+from resources.experiment_spec import ArmSpec
+
+STATED = {
+    "answers": ("reader", "prompt", "weak"),
+    "oracle_answers": ("reader", "prompt", "weak"),
+    "applog_units": ("evaluator",),
+}
+"""Which part of an arm's provenance the sidecars of which table state."""
+
+
+@dataclass(frozen=True)
+class GivenAppLogBoard(GivenExperiment):
+    """The tables behind an experiment on a release of app logs."""
+
+    def of_arms(self, table: str) -> pl.DataFrame:
+        """Rows of a table of all arms, with the columns `ARM`."""
+        return pl.concat(
+            self.of_arm(table, spec).with_columns(
+                method=pl.lit(spec.arm.label),
+                reader=pl.lit(spec.arm.reader),
+                budget=pl.lit(spec.arm.budget, pl.Int32),
+            )
+            for spec in self.bound.arms
+        )
+
+    def of_arm(self, table: str, spec: ArmSpec) -> pl.DataFrame:
+        """Rows of a table of one arm."""
+        return self._catalog(table).scan_published(self._of_arm(table, spec)).collect()
+
+    def contents(self) -> list[list[Any]]:
+        """What of every arm decides the board: its names, and the logical hashes of units, marks, answers and calls."""
+        return [
+            [
+                *(spec.arm.label, spec.arm.reader, spec.arm.budget),
+                *(whole(table, self._of_arm(table, spec)) for table in ("applog_units", "applog_judged")),
+                whole(answers_of(spec), self._of_arm(answers_of(spec), spec)),
+                [content(one) for one in self._of_arm("model_calls", spec)],
+            ]
+            for spec in self.bound.arms
+        ]
+
+    def _stated(self, spec: ArmSpec) -> dict[str, object]:
+        asked = asdict(self.bound.slice)
+        parts: dict[str, dict[str, object]] = {}
+        for table, keys in STATED.items():
+            if table in ("answers", "oracle_answers") and table != answers_of(spec):
+                continue
+            for shard, one in zip(self.store.shards, self._of_arm(table, spec), strict=True):
+                own = parts.setdefault(shard, {"dataset": spec.arm.release, "asked": asked})
+                own |= {key: one.extra[key] for key in keys}
+        return agreed(spec.arm.key, parts)
+
+    @cached_property
+    def checkpoints(self) -> pl.DataFrame:
+        """Table `checkpoints` of the sampled users, as far as the experiment goes."""
+        rows = self.table("checkpoints")
+        last = self.bound.slice.batches
+        return rows if last is None else rows.filter(pl.col("checkpoint_index") < last)
+
+    def beside(self, units: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Tables `applog_attribution` and `applog_compat`, arm by arm from its answers and the gold."""
+        gold = {name: self.table(name) for name in ("gold_items", "gold_parts", "state_evidence")}
+        labels, metrics = [], []
+        for spec in self.bound.arms:
+            arm = (spec.arm.label, spec.arm.reader, spec.arm.budget)
+            mine = units.filter(*(pl.col(name) == value for name, value in zip(ARM, arm, strict=True))).drop(ARM)
+            items = gold["gold_items"].join(mine, on=["user_id", "item"], how="semi")
+            stand = standing(items, self.of_arm(answers_of(spec), spec))
+            shown = shown_fields(items, gold["state_evidence"]) if gold["state_evidence"].height else None
+            scores = mine.select("user_id", "item", pl.col("mechanical").alias("score"))
+            found = attribute(stand, scores, gold["gold_parts"], shown)
+            labels.append(found.with_columns(pl.lit(v).alias(name) for name, v in zip(ARM, arm, strict=True)))
+            metrics.append(published_metrics(arm, mine, stand))
+        typed = pl.concat(labels).with_columns(pl.col("budget").cast(pl.Int32))
+        return attributed(typed, units), pl.concat(metrics)
+
+    def life(self) -> dict[str, pl.DataFrame] | None:
+        """States, evidence and checkpoints of the first sampled user whose truth is told in intervals; None of none."""
+        intervals = self.table("state_intervals")
+        if intervals.is_empty():
+            return None
+        user = intervals["user_id"].min()
+        own = pl.col("user_id") == user
+        logs = self.table("app_logs").filter(own).select("app_log_id", "time")
+        evidence = self.table("state_evidence").filter(own).join(logs, on="app_log_id")
+        return {
+            "state_intervals": intervals.filter(own),
+            "state_evidence": evidence,
+            "checkpoints": self.checkpoints.filter(own),
+        }
+
+
+def answers_of(spec: ArmSpec) -> str:
+    """The table that an arm's answers lie in: those of the oracle lie behind the wall."""
+    return "oracle_answers" if spec.arm.method == ORACLE else "answers"
