@@ -95,9 +95,8 @@ def report(
         with dagster_instance(opened.folder) as instance, progress(as_json) as step:
             if not instance.has_dynamic_partition("experiment", bound.key):
                 refuse(f"{bound.experiment.name} was not evaluated on {bound.release}; run `trailbench evaluate` first")
-            if board := JOBS[release_track(opened, bound.release_key)][1]:
-                step("leaderboard and report")
-                run_job(instance, board, {"experiment": bound.key})
+            step("leaderboard and report")
+            run_job(instance, JOBS[release_track(opened, bound.release_key)][-1], {"experiment": bound.key})
         _print_board(opened, bound, Amount(), {}, as_json)
 
 
