@@ -1,7 +1,9 @@
 """`trailbench verify` and `audit`: recompute a release, and prove that no future and no gold leaks out of it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import polars as pl
@@ -12,14 +14,17 @@ from assets.manifests import Frozen, manifest_of
 from assets.onchain_freezing import ONCHAIN
 from assets.publishing import logical_hashes
 from assets.steps import Given
+from pipelines.applogs.method_audit import future_sensitivity as contexts_with_another_future
 from pipelines.evaluation.experiment import Experiment, sample_users
 from pipelines.memory.audit import future_sensitivity
+from pipelines.memory.contract import MethodSpec, StateChanged
 from pipelines.memory.registry import builtin_methods
 from pipelines.release import differences
 from pipelines.schema import TABLES
 from resources.dag import InputStore
 from resources.decoy import Decoy
 from resources.home import Home
+from resources.memories import KeptMemories
 from resources.plugin_process import PluginError, open_method, plugin_entries
 from resources.release_files import frozen_manifest
 from resources.store import NotPublished
@@ -33,7 +38,11 @@ FROZEN: dict[str, Frozen] = {"commerce": COMMERCE, "onchain": ONCHAIN, "applogs"
 AUDIT_BUDGET = 600
 METHOD_USERS = 5
 """Users whose future is replaced for every method."""
+LIVES, QUESTIONS = 2, 3
+"""Of app logs fewer users, who have many more logs, and so many questions at each of their checkpoints."""
 Check = dict[str, Any]
+Sensitivity = Callable[[MethodSpec], pl.DataFrame]
+"""A method → rows that name what moved with the future; none if nothing did."""
 
 
 def given_release(home: Home, release: str) -> Given:
@@ -98,43 +107,77 @@ def audit_release(home: Home, release: str, audited: int, step: Steps) -> list[C
     for name, violations in track.proofs(given, True, audited):
         found = [f"{row['rule']}: {row['detail']}" for row in violations.head(5).to_dicts()]
         checks.append(_check(name, track.proves[name], found, violations.height))
-    if given.spec.track != "commerce":
+    sensitivity = SENSITIVITIES.get(given.spec.track, lambda _: None)(given)
+    if sensitivity is None:
         return checks
-    names = [*builtin_methods(), *sorted({entry.name for entry in plugin_entries()})]
-    tables = _audited_tables(given)
-    for name in names:
+    for name in (*builtin_methods(), *sorted({entry.name for entry in plugin_entries()})):
         step(f"method {name}")
-        checks += _audit_method(home, name, tables)
+        checks += _audit_method(home, name, sensitivity)
     return checks
 
 
-def _audited_tables(given: Given) -> dict[str, pl.DataFrame]:
+def _of_readouts(given: Given) -> Sensitivity | None:
+    """How to find what of a method's readouts moves with the future of sampled users; None without any transition."""
     steps = given["transitions"]
     users = sample_users(steps["user_id"], Experiment(name="audit", methods={"empty": [{}]}, users=METHOD_USERS))
     mine = pl.col("user_id").is_in(users)
     tables = {name: given.lazy(name).filter(mine).collect() for name in ("visits", "batches", "transitions")}
-    return {**tables, "taxonomy": given["taxonomy"]}
-
-
-def _audit_method(home: Home, name: str, tables: dict[str, Any]) -> list[Check]:
-    what = f"method {name} reads nothing behind the wall"
-    sensitive = f"readouts of {name} do not move with the future"
     if tables["transitions"].is_empty():
-        return []
+        return None
+    whole = (tables["visits"], tables["batches"], tables["transitions"], given["taxonomy"])
+    return lambda spec: future_sensitivity(spec, spec.config_model(), *whole, AUDIT_BUDGET, load_tokens())
+
+
+def _of_contexts(given: Given) -> Sensitivity | None:
+    """The same of what a method delivers at checkpoints: of few users, up to the checkpoint after the middle one."""
+    users = sample_users(
+        given["checkpoints"]["user_id"], Experiment(name="audit", methods={"empty": [{}]}, users=LIVES)
+    )
+    mine = pl.col("user_id").is_in(users)
+    places = given.lazy("checkpoints").filter(mine & (pl.col("checkpoint_index") <= 2)).collect()
+    asked = given.lazy("tasks").filter(mine).collect().join(places, on=["user_id", "checkpoint_id"], how="semi")
+    if asked.is_empty():
+        return None
+    few = asked.sort("user_id", "item").group_by("user_id", "checkpoint_id", maintain_order=True).head(QUESTIONS)
+    ends = places.group_by("user_id").agg(pl.col("n_visible").max().alias("end"))
+    logs = (
+        given.lazy("app_logs")
+        .filter(mine)
+        .collect()
+        .join(ends, on="user_id")
+        .filter(pl.col("position") < pl.col("end"))
+    )
+
+    def moved(spec: MethodSpec) -> pl.DataFrame:
+        with TemporaryDirectory(prefix="audit-") as folder:
+            kept = KeptMemories(Path(folder) / "real"), KeptMemories(Path(folder) / "other")
+            tables = (logs.drop("end"), places, few.select(TABLES["tasks"].schema.names()))
+            return contexts_with_another_future(
+                spec, spec.config_model(), *tables, AUDIT_BUDGET, load_tokens(), kept=kept
+            )
+
+    return moved
+
+
+SENSITIVITIES = {"commerce": _of_readouts, "applogs": _of_contexts}
+"""Track → how to find what of a method moves with the future."""
+
+
+def _audit_method(home: Home, name: str, sensitivity: Sensitivity) -> list[Check]:
+    what = f"method {name} reads nothing behind the wall"
+    sensitive = f"what {name} delivers does not move with the future"
     behind = InputStore().hidden
     with Decoy.of(home.folder) as decoy:
         # Our own methods run in this process, where a tripwire stands; those of others in a child, before the decoy.
         tripwire = guarded(behind) if name in builtin_methods() else nullcontext()
         try:
             with tripwire, open_method(name, hidden=behind, decoy=decoy.folder) as spec:
-                moved = future_sensitivity(
-                    spec, spec.config_model(), **tables, budget=AUDIT_BUDGET, tokens=load_tokens()
-                )
-        except (WallBreached, PluginError) as error:
+                moved = sensitivity(spec)
+        except (WallBreached, PluginError, StateChanged) as error:
             return [_check(f"wall:{name}", what, [str(error), *decoy.opened()], 1)]
         opened = decoy.opened()
-    rows = [f"user {row['user_id']}, transition {row['transition_index']}: {row['column']}" for row in moved.to_dicts()]
-    return [_check(f"wall:{name}", what, opened, len(opened)), _check(f"future:{name}", sensitive, rows[:5], len(rows))]
+    rows = [", ".join(f"{column} {value}" for column, value in row.items()) for row in moved.head(5).to_dicts()]
+    return [_check(f"wall:{name}", what, opened, len(opened)), _check(f"future:{name}", sensitive, rows, moved.height)]
 
 
 def _check(name: str, meaning: str, found: Sequence[str], count: int) -> Check:
