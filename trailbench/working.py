@@ -1,9 +1,6 @@
 """Run many partitions of the DAG, in this process or in several when the work is worth their start."""
 
-import ctypes
 import os
-import signal
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -14,6 +11,7 @@ from pathlib import Path
 
 import dagster as dg
 
+from resources.child_processes import end_with
 from trailbench.running import Materialised, Progress, RunFailed, dagster_instance, run_job
 
 MOST_WORKERS = 4
@@ -83,12 +81,7 @@ def workers(instance: dg.DagsterInstance, home: Path, count: int) -> Iterator[Wo
 
 
 def _start(home: str, parent: int) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if sys.platform == "linux":
-        set_parent_death_signal = 1
-        ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL)
-        if os.getppid() != parent:
-            os._exit(1)
+    end_with(parent)
     os.environ["TRAILBENCH_HOME"] = home
 
 

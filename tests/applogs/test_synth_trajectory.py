@@ -21,7 +21,7 @@ from pipelines.applogs.state_values import normalised
 from pipelines.applogs.synthesis.apps.entities import slug
 from pipelines.applogs.synthesis.apps.phone import projected
 from pipelines.applogs.synthesis.askable import askable
-from pipelines.applogs.synthesis.cards import CARD, card, surfaces
+from pipelines.applogs.synthesis.cards import CARD, card, measured, surfaces
 from pipelines.applogs.synthesis.ontology import ONTOLOGY
 from pipelines.applogs.synthesis.trajectories import Trajectory, lived, log_file, trajectory
 from pipelines.applogs.synthesis.world import Span, World
@@ -246,13 +246,13 @@ def test_a_small_user_takes_less() -> None:
 
 def test_the_card_counts_what_is_there() -> None:
     made = by_hand()
-    rows = {row["measure"]: row for row in card([made, by_hand(8)]).iter_rows(named=True)}
-    assert card([made]).schema == CARD
+    rows = {row["measure"]: row for row in card([measured(made), measured(by_hand(8))]).iter_rows(named=True)}
+    assert card([measured(made)]).schema == CARD
     n, m = len(made.app_logs), len(by_hand(8).app_logs)
     logs = rows["logs a user"]
     assert (logs["here"], logs["least"], logs["most"]) == ((n + m) / 2, min(n, m), max(n, m))
     assert logs["published"] == "1,772 (user 001: 1,455)"
-    one = {row["measure"]: row["here"] for row in card([made]).iter_rows(named=True)}
+    one = {row["measure"]: row["here"] for row in card([measured(made)]).iter_rows(named=True)}
     assert one["apps a user"] == 16 and one["checkpoints a user"] == 3
     assert one["keys asked at the first checkpoint"] == 5 and one["keys asked at the last checkpoint"] == 3
     assert one["keys asked at a checkpoint"] == pytest.approx((5 + 4 + 3) / 3)
@@ -266,7 +266,7 @@ def test_the_card_counts_what_is_there() -> None:
     )
 
 
-def testsurfaces_leave_out_digits_and_what_states_hold() -> None:
+def test_surfaces_leave_out_digits_and_what_states_hold() -> None:
     def chat(text: str) -> Json:
         request = {"to": "contact_sister", "message": text}
         return {"app_name": "WhatsApp", "api_name": "SendMessage", "request": request}

@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import fsum
 from typing import Any
 
 import polars as pl
@@ -29,19 +31,30 @@ PUBLISHED = {
 _CHANGED = ("updated", "changed_earlier")
 
 
-def card(made: Sequence[Trajectory]) -> pl.DataFrame:
+@dataclass(frozen=True)
+class Measured:
+    """What one user comes to: measure → value, and the (app, API) pairs of its log."""
+
+    measures: dict[str, float]
+    apis: list[tuple[str, str]]
+
+
+def measured(one: Trajectory) -> Measured:
+    """The measures of one user."""
+    return Measured(_of_user(one), sorted({(log["app_name"], log["api_name"]) for log in one.app_logs}))
+
+
+def card(users: Sequence[Measured]) -> pl.DataFrame:
     """Measures of some users: their mean (`here`), the least and the most of a user, and the published figure.
 
     Shares are between 0 and 1. Evidence and distractors are counted at the last checkpoint, over the keys asked there.
     A surface is the words of a request without digits and without the names that the user's states hold.
     """
-    measured = [_of_user(one) for one in made]
     rows = []
-    for measure in measured[0]:
-        values = [user[measure] for user in measured]
-        mean = sum(values) / len(values)
-        rows.append((measure, mean, min(values), max(values), PUBLISHED.get(measure)))
-    apis = float(len({(log["app_name"], log["api_name"]) for one in made for log in one.app_logs}))
+    for measure in users[0].measures:
+        values = [one.measures[measure] for one in users]
+        rows.append((measure, fsum(values) / len(values), min(values), max(values), PUBLISHED.get(measure)))
+    apis = float(len({api for one in users for api in one.apis}))
     measure = "APIs over all users"
     rows.append((measure, apis, apis, apis, PUBLISHED[measure]))
     return pl.DataFrame(rows, schema=CARD, orient="row")
