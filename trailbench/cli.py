@@ -2,7 +2,7 @@
 
 import typer
 
-from trailbench.commands import chain, checking, data, evaluation, explaining, exporting, judging, serving
+from trailbench.commands import chain, checking, data, evaluation, explaining, exporting, judging, serving, synthesising
 
 app = typer.Typer(
     name="trailbench",
@@ -15,6 +15,7 @@ for command in (
     *data.COMMANDS,
     *exporting.COMMANDS,
     *chain.COMMANDS,
+    *synthesising.COMMANDS,
     *evaluation.COMMANDS,
     *explaining.COMMANDS,
     *judging.COMMANDS,
