@@ -5,6 +5,14 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+from applog_worlds import USER, as_bytes, checkpoint, pack
+
+from pipelines.applogs.app_logs import read_app_logs
+from pipelines.applogs.packs import read_pack
+from pipelines.applogs.step_tables import BROUGHT
+from pipelines.applogs.timelines import read_timeline
+
 START = datetime(2023, 10, 1, 8)
 GYM, WALK, COFFEE = "user_attributes_state:home_gym", "habits_state:evening_walk", "preferences_state:coffee"
 PET = "user_attributes_state:pets"
@@ -118,3 +126,22 @@ def write_users(folder: Path, count: int = 3, days: int = 200) -> Path:
         write_logs(folder, user, {"app_logs": logs})
         write_gold(folder, user, gold_rows(logs, number))
     return folder
+
+
+def brought(count: int = 3, days: int = 200) -> dict[str, pl.DataFrame]:
+    """Tables of one drop of so many users, and of a last one with a task pack."""
+    parts: dict[str, list[pl.DataFrame]] = {name: [table.empty()] for name, table in BROUGHT.items()}
+    for number in range(count):
+        user, logs = f"{number:03}", log_rows(days)
+        parts["app_logs"].append(read_app_logs(as_bytes(logs), "f", user))
+        for name, lines in gold_rows(logs, number).items():
+            parts[name].append(read_timeline(b"\n".join(map(as_bytes, lines)), "f", user, name))
+    own = read_pack(
+        as_bytes(pack(checkpoint(1, {"log_index": 3, "timestamp": "2023-10-03 00:00:00"}, {GYM: "Old Gym"}))), "p", USER
+    )
+    parts["app_logs"].append(read_app_logs(as_bytes(log_rows(10)), "f", USER))
+    parts["anchors"].append(own.anchors)
+    parts["tasks"].append(own.questions)
+    for name in ("items", "parts", "states", "records"):
+        parts[f"gold_{name}"].append(getattr(own.gold, name))
+    return {name: pl.concat(rows) for name, rows in parts.items()}

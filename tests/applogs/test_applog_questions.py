@@ -4,43 +4,21 @@ from typing import Any
 
 import polars as pl
 import pytest
-from applog_drops import COFFEE, GYM, PET, WALK, gold_rows, log_rows
-from applog_worlds import USER, as_bytes, checkpoint, log, logs_of, pack
+from applog_drops import COFFEE, GYM, PET, WALK, brought, log_rows
+from applog_worlds import USER, as_bytes, log, logs_of
 from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from pipelines.applogs import release_rules as rules
-from pipelines.applogs.app_logs import read_app_logs
 from pipelines.applogs.funnel import UNTOLD, steps
 from pipelines.applogs.merging import Contradiction, merged
-from pipelines.applogs.packs import read_pack
 from pipelines.applogs.questions import never_keys, questions, state_keys
 from pipelines.applogs.rederiving import derive, other_future, rederive, rederive_keys
 from pipelines.applogs.settings import AppLogSettings
 from pipelines.applogs.step_tables import BROUGHT
-from pipelines.applogs.timelines import read_timeline
 
 SETTINGS = AppLogSettings()
-
-
-def brought(count: int = 3, days: int = 200) -> dict[str, pl.DataFrame]:
-    """Tables of one drop of so many users, and of a last one with a task pack."""
-    parts: dict[str, list[pl.DataFrame]] = {name: [table.empty()] for name, table in BROUGHT.items()}
-    for number in range(count):
-        user, logs = f"{number:03}", log_rows(days)
-        parts["app_logs"].append(read_app_logs(as_bytes(logs), "f", user))
-        for name, lines in gold_rows(logs, number).items():
-            parts[name].append(read_timeline(b"\n".join(map(as_bytes, lines)), "f", user, name))
-    own = read_pack(
-        as_bytes(pack(checkpoint(1, {"log_index": 3, "timestamp": "2023-10-03 00:00:00"}, {GYM: "Old Gym"}))), "p", USER
-    )
-    parts["app_logs"].append(read_app_logs(as_bytes(log_rows(10)), "f", USER))
-    parts["anchors"].append(own.anchors)
-    parts["tasks"].append(own.questions)
-    for name in ("items", "parts", "states", "records"):
-        parts[f"gold_{name}"].append(getattr(own.gold, name))
-    return {name: pl.concat(rows) for name, rows in parts.items()}
 
 
 @pytest.fixture(scope="module")
