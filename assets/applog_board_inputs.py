@@ -88,7 +88,7 @@ class GivenAppLogBoard(GivenExperiment):
             labels.append(found.with_columns(pl.lit(v).alias(name) for name, v in zip(ARM, arm, strict=True)))
             metrics.append(published_metrics(arm, mine, stand))
         typed = pl.concat(labels).with_columns(pl.col("budget").cast(pl.Int32))
-        return attributed(typed, units), pl.concat(metrics)
+        return attributed(typed, units), pl.concat(metrics).sort(*ARM, "metric")
 
     def life(self) -> dict[str, pl.DataFrame] | None:
         """States, evidence and checkpoints of the first sampled user whose truth is told in intervals; None of none."""
