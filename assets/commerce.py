@@ -50,8 +50,8 @@ LABELLING = _modules("positives", "signals", "familiarity")
 def events(context: dg.AssetExecutionContext, store: InputStore) -> Iterator[Result]:
     """One drop of raw log files in the vocabulary of events; what could not be read is in `rejects`."""
     drop = store.register.require(context.partition_key)
-    if track_of(drop.source).name != "commerce":
-        raise dg.Failure(f"drop {drop.id} is of {drop.source}; its rows are in `decoded`", allow_retries=False)
+    if (track := track_of(drop.source).name) != "commerce":
+        raise dg.Failure(f"drop {drop.id} is of {drop.source}, a source of {track}", allow_retries=False)
 
     def make() -> Made:
         read = read_drop(drop.verify(), mapping_of(drop.source, drop.mapping))

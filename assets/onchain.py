@@ -68,8 +68,8 @@ EVALUATED = pl.col("cohort").cast(pl.String) == "evaluation"
 def decoded(context: dg.AssetExecutionContext, store: InputStore) -> Iterator[Result]:
     """One drop of chain logs decoded exactly, or of market descriptions read; every row is in one table or counted."""
     drop = store.register.require(context.partition_key)
-    if track_of(drop.source).name != "onchain":
-        raise dg.Failure(f"drop {drop.id} is of {drop.source}; its rows are in `events`", allow_retries=False)
+    if (track := track_of(drop.source).name) != "onchain":
+        raise dg.Failure(f"drop {drop.id} is of {drop.source}, a source of {track}", allow_retries=False)
 
     def make() -> Made:
         tables = (decode_logs if drop.source in LOG_SOURCES else decode_markets)(drop.verify())

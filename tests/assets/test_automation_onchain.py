@@ -64,7 +64,7 @@ def test_drops_of_the_chain_are_decoded_and_make_one_release_with_their_markets(
             for key in graph.materializable_asset_keys
             if graph.get(key).group_name == "onchain" and graph.get(key).partitions_def in (RELEASES, RELEASE_SHARDS)
         }
-        with pytest.raises(RunFailed, match="its rows are in `decoded`"):
+        with pytest.raises(RunFailed, match="is of polygon_logs, a source of onchain"):
             run_job(instance, "ingest", {"drop": logs})
 
 
