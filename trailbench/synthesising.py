@@ -53,9 +53,9 @@ def synthesise(to: Path, plan: Plan, users: Iterable[int], workers: int | None, 
 
 def _write(to: Path, plan: Plan, users: list[int], workers: int, step: Callable[[str], object]) -> None:
     if workers <= 1:
-        for done, index in enumerate(users, start=1):
+        for number, index in enumerate(users, start=1):
             write_user(to, plan, index)
-            step(f"user {done:,} of {len(users):,}")
+            step(f"user {number:,} of {len(users):,}")
         return
     with ProcessPoolExecutor(
         workers, mp_context=get_context("spawn"), initializer=end_with, initargs=(os.getpid(),)
