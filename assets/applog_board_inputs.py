@@ -14,6 +14,7 @@ from pipelines.applogs.board import ARM
 from pipelines.applogs.board_summaries import attributed, published_metrics
 from pipelines.applogs.contenders import ORACLE
 from pipelines.evaluation.comparable import agreed
+from pipelines.schema import TABLES
 from resources.experiment_spec import ArmSpec
 
 STATED = {
@@ -39,6 +40,10 @@ class GivenAppLogBoard(GivenExperiment):
             for spec in self.bound.arms
         )
 
+    def judged(self) -> pl.DataFrame:
+        """Judged units of all arms, with the columns `ARM`; none where the experiment names no judge."""
+        return self.of_arms("applog_judged") if self.bound.experiment.judges else self.of_arms("applog_units").clear()
+
     def of_arm(self, table: str, spec: ArmSpec) -> pl.DataFrame:
         """Rows of a table of one arm."""
         return self._catalog(table).scan_published(self._of_arm(table, spec)).collect()
@@ -48,12 +53,16 @@ class GivenAppLogBoard(GivenExperiment):
         return [
             [
                 *(spec.arm.label, spec.arm.reader, spec.arm.budget),
-                *(whole(table, self._of_arm(table, spec)) for table in ("applog_units", "applog_judged")),
+                *(whole(table, self._of_arm(table, spec)) for table in self._scored),
                 whole(answers_of(spec), self._of_arm(answers_of(spec), spec)),
                 [content(one) for one in self._of_arm("model_calls", spec)],
             ]
             for spec in self.bound.arms
         ]
+
+    @property
+    def _scored(self) -> tuple[str, ...]:
+        return ("applog_units", "applog_judged") if self.bound.experiment.judges else ("applog_units",)
 
     def _stated(self, spec: ArmSpec) -> dict[str, object]:
         asked = asdict(self.bound.slice)
@@ -88,7 +97,7 @@ class GivenAppLogBoard(GivenExperiment):
             labels.append(found.with_columns(pl.lit(v).alias(name) for name, v in zip(ARM, arm, strict=True)))
             metrics.append(published_metrics(arm, mine, stand))
         typed = pl.concat(labels).with_columns(pl.col("budget").cast(pl.Int32))
-        return attributed(typed, units), pl.concat(metrics).sort(*ARM, "metric")
+        return attributed(typed, units), pl.concat(metrics).sort(TABLES["applog_compat"].sort_by).sort(*ARM, "metric")
 
     def life(self) -> dict[str, pl.DataFrame] | None:
         """States, evidence and checkpoints of the first sampled user whose truth is told in intervals; None of none."""

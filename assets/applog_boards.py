@@ -55,7 +55,7 @@ def applog_leaderboard(context: dg.AssetExecutionContext, store: InputStore, gol
     weak = sorted({spec.arm.reader for spec in given.bound.arms if stated[spec.arm.key]["weak"]})
 
     def make() -> Made:
-        rows, judged = given.of_arms("applog_units"), given.of_arms("applog_judged")
+        rows, judged = given.of_arms("applog_units"), given.judged()
         values = user_values(rows, judged, given.checkpoints)
         paired = applog_differences(values, given.seed)
         states = given.table("gold_states")

@@ -154,9 +154,7 @@ def run_experiment(instance: dg.DagsterInstance, home: Home, bound: BoundExperim
         for spec in bound.arms
         for shard in home.shards
     ]
-    always = of_judge == "judge_answers"  # the board reads the marks of every arm, none where nothing was judged
-    judges = bound.experiment.judges or always
-    judged = [Work(of_judge, one.axes, f"judging {one.says}") for one in cells if judges]
+    judged = [Work(of_judge, one.axes, f"judging {one.says}") for one in cells if bound.experiment.judges]
     step.expect(len(cells) + len(judged) + 1)
     worth = len(bound.slice.users) >= WORTH_USERS or len(cells) >= WORTH_CELLS
     with workers(instance, home.folder, workers_for(worth and not asking_models(bound))) as crew:
