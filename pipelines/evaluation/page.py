@@ -16,7 +16,7 @@ from markupsafe import Markup
 from pipelines.evaluation import plots
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
-_HIDDEN = re.compile(r"[\x80-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+_HIDDEN = re.compile(r"[\x80-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff]")
 
 
 def page(
@@ -89,7 +89,7 @@ def _sections(provenance: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def visible(value: Any) -> Any:
-    """The value with control, bidirectional and zero-width characters of its texts made visible."""
+    """The value with control, bidirectional, zero-width and hidden line characters of its texts made visible."""
     if isinstance(value, str):
         shown = _CONTROL.sub(lambda m: chr(0x2421 if m[0] == "\x7f" else 0x2400 + ord(m[0])), value)
         return _HIDDEN.sub(lambda m: f"⟨U+{ord(m[0]):04X}⟩", shown)

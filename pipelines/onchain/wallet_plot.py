@@ -6,6 +6,8 @@ from typing import Any
 import polars as pl
 import vl_convert
 
+from pipelines.evaluation.page import visible, visible_frame
+
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 _PANELS = 12
 """Markets that are drawn, those with most trades first."""
@@ -17,6 +19,8 @@ def spec(trajectory: pl.DataFrame, title: str) -> dict[str, Any]:
     """Vega-Lite chart of a trajectory (columns market, outcome_name, block_number, log_index, position_after): a panel
     a market, a line an outcome, in shares over blocks.
     """
+    # A control character in a name would end the process of the renderer.
+    trajectory = visible_frame(trajectory)
     busiest = trajectory.group_by("market").len().sort("len", "market", descending=[True, False]).head(_PANELS)
     rows = (
         trajectory.filter(pl.col("market").is_in(busiest["market"].implode()))
@@ -27,7 +31,7 @@ def spec(trajectory: pl.DataFrame, title: str) -> dict[str, Any]:
     subtitle = f"{left} markets with fewer trades are not drawn" if left else ""
     return {
         "$schema": _SCHEMA,
-        "title": {"text": title, "subtitle": subtitle, "anchor": "start"},
+        "title": {"text": visible(title), "subtitle": subtitle, "anchor": "start"},
         "data": {"values": rows.to_dicts()},
         "facet": {
             "field": "market",

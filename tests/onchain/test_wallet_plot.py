@@ -4,8 +4,10 @@ import json
 import re
 
 import polars as pl
+import pytest
 
-from pipelines.onchain.wallet_plot import html, spec
+from pipelines.evaluation.drilldown.timeline_chart import svg
+from pipelines.onchain.wallet_plot import html, png, spec
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 
@@ -23,3 +25,13 @@ def test_no_name_of_a_market_ends_the_script_of_the_page() -> None:
     assert shown["data"]["values"] == [
         {"market": HOSTILE, "outcome_name": "<!--<script>", "block_number": 5, "shares": 7e-6}
     ]
+
+
+@pytest.mark.parametrize("sign", ["\x1b", "\x00", "\x0b", "\x85", "\u2028", "\u202e", "\ufffe", "\uffff"])
+def test_a_sign_that_no_picture_can_hold_is_made_visible(sign: str) -> None:
+    # The renderer ends the whole process at a sign that XML does not know.
+    row = {"market": f"a{sign}b", "outcome_name": sign, "block_number": 5, "log_index": 0, "position_after": 7}
+    chart = spec(pl.DataFrame([row]), f"w{sign}")
+    drawn = svg(chart, {})
+    assert sign not in drawn and len(png(chart)) > 1_000
+    assert chart["data"]["values"][0]["market"] in drawn and sign not in chart["title"]["text"]

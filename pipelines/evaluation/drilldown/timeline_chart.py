@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from pipelines.evaluation import plots
 from pipelines.evaluation.drilldown.trail import Trail
+from pipelines.evaluation.page import visible
 from pipelines.memory.rendering import ACTIONS
 from pipelines.tables import TIME
 
@@ -42,7 +43,8 @@ def timeline(trail: Trail, places: Mapping[str, str]) -> Markup:
 
 def svg(spec: plots.Spec, places: Mapping[str, str]) -> Markup:
     """A chart as SVG whose links (`#anchor`) lead to where `places` says."""
-    drawn: str = vl_convert.vegalite_to_svg(spec)
+    # What it cannot write into XML ends the whole process, not the call.
+    drawn: str = vl_convert.vegalite_to_svg(visible(spec))
     # The renderer makes every address absolute; ours name a page beside this one or a place in it.
     return Markup(_LINK.sub(lambda found: f'href="{places[found[1]]}"', drawn))
 
