@@ -84,14 +84,14 @@ def _service(
             return None
         scenario = habit_scenario(value, state["as_of"], f"{user}/{key}")
         points = habit_points(key, value, qa_id)
-        _refuse_leak(item, (scenario,), _words(humanised(key)))
+        _refuse_leak(item, (scenario,), telling_words(humanised(key)))
     elif (moment := moments.get((user, key))) is None:
         return None
     else:
         leaves = {path: right for path, right, _ in fields(value)}
         reference = {slot: leaves[path] for slot, path in moment.slots.items()}
         scenario, points = moment.scenario, output_points(key, reference, leaves, qa_id)
-        hidden = _words(humanised(key), *(_text(right) for right in leaves.values()))
+        hidden = telling_words(humanised(key), *(_text(right) for right in leaves.values()))
         _refuse_leak(item, (scenario, *reference), hidden)
     instruction = INSTRUCTIONS[family]
     shape = None if reference is None else dump(template(reference, FILL))
@@ -171,11 +171,12 @@ def _rendered(path: str, right: Any) -> str:
 
 
 def _refuse_leak(item: str, shown: Iterable[str], hidden: set[str]) -> None:
-    if told := sorted(_words(*shown) & hidden):
+    if told := sorted(telling_words(*shown) & hidden):
         raise Leak(f"{item} tells {', '.join(map(repr, told))}; word the scenario and its fields otherwise")
 
 
-def _words(*texts: str) -> set[str]:
+def telling_words(*texts: str) -> set[str]:
+    """Words of the texts that tell something: in lower case, without stop words and single letters."""
     found = {word for text in texts for word in re.findall(r"[^\W_]+", text.lower())}
     return {word for word in found if word not in STOP_WORDS and len(word) > 1}
 

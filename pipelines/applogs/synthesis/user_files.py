@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from pipelines.applogs.drop_files import LOGS
+from pipelines.applogs.synthesis.service_moments import moment_table
 from pipelines.applogs.synthesis.trajectories import Trajectory, log_file
 from pipelines.tables import TIME
 
@@ -19,7 +20,12 @@ class UserFiles:
 
 def user_files(made: Trajectory) -> UserFiles:
     """The files of a user as `reading_drop.read_drop` reads them."""
-    gold = {"state_intervals": made.intervals, "state_changes": made.changes, "state_evidence": made.evidence}
+    gold = {
+        "state_intervals": made.intervals,
+        "state_changes": made.changes,
+        "state_evidence": made.evidence,
+        "state_moments": moment_table(made.user_id, made.intervals["state_key"]),
+    }
     return UserFiles({LOGS: log_file(made)}, {f"{name}.jsonl": _lines(rows) for name, rows in gold.items()})
 
 
