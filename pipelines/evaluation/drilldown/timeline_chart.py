@@ -35,7 +35,7 @@ def timeline(trail: Trail, places: Mapping[str, str]) -> Markup:
         pl.DataFrame(),
         {
             "vconcat": [_visits(visits, trail), _recall(trail)],
-            "resolve": {"scale": {"x": "shared", "color": "independent"}},
+            "resolve": {"scale": {"x": "shared", "color": "independent", "shape": "independent"}},
         },
     )
     return svg(spec, places)
@@ -52,16 +52,20 @@ def svg(spec: plots.Spec, places: Mapping[str, str]) -> Markup:
 def _visits(visits: pl.DataFrame, trail: Trail) -> plots.Spec:
     begin, end = trail.visits[0].start, trail.visits[-1].start
     step = -(-max(int((end - begin).total_seconds()), 1) // _BARS)
+    words = [*ACTIONS.values(), "other"]
     binned = (
         visits.with_columns(((pl.col("at") - begin).dt.total_seconds() // step * step).alias("second"))
-        .group_by("second", "action")
+        .group_by("second", pl.col("action").cast(pl.Enum(words)))
         .len("visits")
+        .sort("second", "action")
         .with_columns((pl.lit(begin) + pl.duration(seconds=pl.col("second"))).alias("from"))
-        .with_columns((pl.col("from") + pl.duration(seconds=step)).alias("to"))
-        .sort("from", "action")
+        .with_columns(
+            (pl.col("from") + pl.duration(seconds=step)).alias("to"),
+            pl.col("visits").cum_sum().over("second").alias("top"),
+        )
+        .with_columns((pl.col("top") - pl.col("visits")).alias("foot"), pl.col("action").cast(pl.String))
     )
     borders = [{"at": _iso(one.end), "batch": one.index} for one in trail.batches]
-    words = [*ACTIONS.values(), "other"]
     colours = ["#009E73", "#E69F00", "#CC79A7", "#0072B2", "#56B4E9", "#999999"]
     return {
         "width": _WIDTH,
@@ -69,11 +73,12 @@ def _visits(visits: pl.DataFrame, trail: Trail) -> plots.Spec:
         "layer": [
             {
                 "data": {"values": [_dated(row) for row in binned.drop("second").to_dicts()]},
-                "mark": {"type": "bar"},
+                "mark": {"type": "rect"},
                 "encoding": {
                     "x": {"field": "from", "type": "temporal", "scale": _UTC, "title": None, "axis": {"tickCount": 8}},
                     "x2": {"field": "to"},
-                    "y": {"field": "visits", "type": "quantitative", "stack": "zero", "axis": {"tickCount": 4}},
+                    "y": {"field": "top", "type": "quantitative", "title": "visits", "axis": {"tickCount": 4}},
+                    "y2": {"field": "foot"},
                     "color": {
                         "field": "action",
                         "type": "nominal",
@@ -84,7 +89,7 @@ def _visits(visits: pl.DataFrame, trail: Trail) -> plots.Spec:
             },
             {
                 "data": {"values": borders},
-                "mark": {"type": "rule", "strokeDash": [4, 3], "color": plots.INK, "opacity": 0.55},
+                "mark": {"type": "rule", "strokeDash": [4, 3], "color": plots.INK, "opacity": 0.4},
                 "encoding": {"x": {"field": "at", "type": "temporal", "scale": _UTC}},
             },
         ],
@@ -111,7 +116,7 @@ def _recall(trail: Trail) -> plots.Spec:
         "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
         "encoding": {
             "x": {"field": "at", "type": "temporal", "scale": _UTC, "title": None, "axis": {"tickCount": 8}},
-            "y": plots.share_axis("recall", "recall, all memories"),
+            "y": plots.share_axis("recall", "recall"),
             "color": _by_pool(1),
             "shape": _by_pool(0),
             "href": {"field": "to"},
@@ -122,7 +127,7 @@ def _recall(trail: Trail) -> plots.Spec:
 
 def _by_pool(part: int) -> plots.Spec:
     scale = {"domain": list(_POOLS), "range": [look[part] for look in _POOLS.values()]}
-    return {"field": "pool", "type": "nominal", "scale": scale, "title": "pool at the transition"}
+    return {"field": "pool", "type": "nominal", "scale": scale, "title": "pool"}
 
 
 def _dated(row: dict[str, Any]) -> dict[str, Any]:

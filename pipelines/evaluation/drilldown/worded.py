@@ -155,7 +155,7 @@ def _pool(unit: Unit, answers: Sequence[Answer], matrix: int) -> Grid:
 
 def _fate(answer: Answer, place: int) -> Mark:
     mark, rank = FATES[answer.fates[place]], answer.ranks[place]
-    word = " ".join(part for part in (mark.word, "" if rank is None else f"· {rank}") if part)
+    word = " · ".join(part for part in (mark.word, "" if rank is None else str(rank)) if part)
     return replace(mark, word=word)
 
 
