@@ -1,6 +1,6 @@
 """What the board and report of an experiment on an on-chain release read, and the trails of its wallets."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -95,7 +95,7 @@ class GivenPredictions(GivenExperiment):
         assert isinstance(settings, OnchainSettings)
         return WalletTables(
             **release | {"histories": asked(release["histories"], self.bound.slice)},
-            markets=self.table("markets"),
+            markets=self.table("markets").join(_conditions(release), on="condition_id", how="semi"),
             prediction_units=self._arms("prediction_units", arms).filter(mine).collect(),
             predictions=answers,
             model_calls=calls,
@@ -124,6 +124,11 @@ class GivenPredictions(GivenExperiment):
                 for layer in LAYERS:
                     for (wallet, event), one in given.inputs(layer):
                         yield (spec.arm.label, spec.arm.reader, layer, wallet, event), request(one).messages
+
+
+def _conditions(release: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    """Markets that the wallets traded in or hold."""
+    return pl.concat(release[table].select("condition_id") for table in ("cohort_trades", "holdings")).unique()
 
 
 @dataclass(frozen=True)

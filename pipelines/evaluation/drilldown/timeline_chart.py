@@ -21,6 +21,8 @@ _WIDTH = 880
 _BARS = 160
 """Bars over the whole life: a picture stays small however many visits there are."""
 _UTC = {"type": "utc"}
+_DATES = {"tickCount": 8, "aria": False}
+"""What the renderer would say of dates is in the zone of this machine; tables say them in UTC."""
 _LINK = re.compile(r'xlink:href="[^"#]*#([A-Za-z0-9-]+)"')
 _POOLS = {"remember": ("circle", "#0072B2"), "infer": ("square", "#E69F00")}
 
@@ -73,9 +75,9 @@ def _visits(visits: pl.DataFrame, trail: Trail) -> plots.Spec:
         "layer": [
             {
                 "data": {"values": [_dated(row) for row in binned.drop("second").to_dicts()]},
-                "mark": {"type": "rect"},
+                "mark": {"type": "rect", "aria": False},
                 "encoding": {
-                    "x": {"field": "from", "type": "temporal", "scale": _UTC, "title": None, "axis": {"tickCount": 8}},
+                    "x": {"field": "from", "type": "temporal", "scale": _UTC, "title": None, "axis": _DATES},
                     "x2": {"field": "to"},
                     "y": {"field": "top", "type": "quantitative", "title": "visits", "axis": {"tickCount": 4}},
                     "y2": {"field": "foot"},
@@ -89,7 +91,7 @@ def _visits(visits: pl.DataFrame, trail: Trail) -> plots.Spec:
             },
             {
                 "data": {"values": borders},
-                "mark": {"type": "rule", "strokeDash": [4, 3], "color": plots.INK, "opacity": 0.4},
+                "mark": {"type": "rule", "aria": False, "strokeDash": [4, 3], "color": plots.INK, "opacity": 0.4},
                 "encoding": {"x": {"field": "at", "type": "temporal", "scale": _UTC}},
             },
         ],
@@ -115,7 +117,7 @@ def _recall(trail: Trail) -> plots.Spec:
         "data": {"values": rows},
         "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
         "encoding": {
-            "x": {"field": "at", "type": "temporal", "scale": _UTC, "title": None, "axis": {"tickCount": 8}},
+            "x": {"field": "at", "type": "temporal", "scale": _UTC, "title": None, "axis": _DATES},
             "y": plots.share_axis("recall", "recall"),
             "color": _by_pool(1),
             "shape": _by_pool(0),
