@@ -5,8 +5,10 @@ from typing import Any
 
 import polars as pl
 
+from assets.applog_board_inputs import GivenAppLogBoard
 from assets.applog_inputs import asking_settings
 from pipelines.applogs import asking
+from pipelines.applogs.board_tables import ALL
 from pipelines.applogs.contenders import EXTRACTIVE, LLM, PEERS, RULE
 from pipelines.applogs.contexts import WHOLE, Streams
 from pipelines.applogs.experiment import arms, asked, experiment_readers, memories, refuse, slice_of, until
@@ -26,7 +28,7 @@ from resources.models.estimate import Workload
 from resources.models.prices import NANO
 from resources.plugin_process import open_method, plugin_entries
 from resources.tokenizer import load_tokens
-from trailbench.console import out, print_table
+from trailbench.console import out, plain, print_table
 from trailbench.exporting import ExportError
 from trailbench.judging import judges_of
 
@@ -35,9 +37,11 @@ REPLY_TOKENS = 120
 REPLY_SHARE = 0.5
 """How much of the room for a reply a memory's call is taken to use."""
 LEGEND = """
-mechanical: agreement of the answers' fields with the truth, by rule, over all questions that were asked, unanswered
-ones included (an abstention is right where nothing is true); reader extractive asks no model and is weak
+mechanical: agreement of the answers' fields with the truth, by rule; score: core and detail by the judge; means over
+users, with 95 % intervals; unanswered questions count 0 (an abstention is right where nothing is true); the reader
+extractive asks no model and is weak
 """
+SAID = {"value": "what is true", "no_longer": "true no longer", "never": "never true"}
 
 
 def bind_questions(
@@ -129,12 +133,10 @@ def _memory(spec: ArmSpec, streams: Streams) -> Iterator[tuple[Role, str, Worklo
         yield roles[0], name, Workload(calls, prompt, round(calls * config.reply_tokens * REPLY_SHARE))
 
 
-def summary(home: Home, bound: BoundExperiment, made: Amount) -> dict[str, Any]:
-    """What an evaluation did: questions, statuses, model calls `made` now, and the mean agreement of every arm."""
-    units = scored(home, bound)
-    calls = pl.concat(
-        home.store.scan("model_calls", {"arm": spec.key}, home.shards).select("key", "cost") for spec in bound.arms
-    ).collect()
+def summary(bound: BoundExperiment, made: Amount) -> dict[str, Any]:
+    """What an evaluation did: questions, statuses, model calls `made` now, the main rows of the board, the report."""
+    given = GivenAppLogBoard(InputStore(), GoldStore(), bound.key)
+    units, calls = given.of_arms("applog_units"), given.board("costs")
     return {
         "release": bound.release,
         "experiment": bound.experiment.name,
@@ -142,42 +144,38 @@ def summary(home: Home, bound: BoundExperiment, made: Amount) -> dict[str, Any]:
         "units": units.height,
         "statuses": dict(units.group_by(pl.col("status").cast(pl.String)).len().sort("status").iter_rows()),
         "model_calls": made.calls,
-        "cache_hits": max(calls.height - made.calls, 0),
+        "cache_hits": max(int(calls["n_calls"].sum()) - made.calls, 0),
         "tokens": made.tokens,
         "cost": None if made.calls and calls["cost"].has_nulls() else made.cost / NANO,
-        "rows": means(units).to_dicts(),
+        "rows": main_rows(given.board("applog_board")).to_dicts(),
+        "report": str(given.results.folder / "report.html"),
+        "leaderboard": str(given.results.folder / "applog_board.csv"),
     }
 
 
-def scored(home: Home, bound: BoundExperiment) -> pl.DataFrame:
-    """Units of all arms, with `method`, `reader` and `budget`."""
-    gold = GoldStore().catalog
-    return pl.concat(
-        gold.scan("applog_units", {"arm": spec.key}, home.shards).with_columns(
-            method=pl.lit(spec.arm.label), reader=pl.lit(spec.arm.reader), budget=pl.lit(spec.arm.budget)
-        )
-        for spec in bound.arms
-    ).collect()
-
-
-def means(units: pl.DataFrame) -> pl.DataFrame:
-    """One row a task and arm, best first: mean agreement and evidence F1 over all its questions, and how many."""
-    return (
-        units.group_by("task", "method", "reader", "budget")
-        .agg(
-            pl.col("mechanical").fill_null(0.0).mean().round(4),
-            pl.col("evidence_f1").mean().round(4),
-            (pl.col("status").cast(pl.String) == "ok").mean().round(4).alias("answered"),
-            pl.len().alias("questions"),
-        )
-        .with_columns(pl.col("task").cast(pl.String))
-        .sort("task", "mechanical", "method", "reader", "budget", descending=[False, True, False, False, False])
+def main_rows(board: pl.DataFrame) -> pl.DataFrame:
+    """One row a board, task, expectation and method, best first: its first metric with interval, and evidence F1."""
+    whole = board.with_columns(pl.col("task", "expectation", "family", "metric").cast(pl.String)).filter(
+        (pl.col("place") == 0) & (pl.col("family") == ALL)
     )
+    at = ["board", "task", "expectation"]
+    judged = (pl.col("metric") == "score").any()
+    first = whole.group_by(at).agg(
+        pl.when(judged).then(pl.lit("score")).otherwise(pl.lit("mechanical")).alias("metric")
+    )
+    evidence = whole.filter(pl.col("metric") == "evidence_f1").select(*at, "method", evidence_f1="value")
+    columns = ("rank", "method", "reader", "value", "low", "high", "evidence_f1", "coverage", "n_items", "flags")
+    rows = whole.join(first, on=[*at, "metric"]).join(evidence, on=[*at, "method"], how="left")
+    return rows.select(*at, "metric", *columns).sort(*at, "rank", "method", nulls_last=True)
 
 
-def print_means(home: Home, bound: BoundExperiment) -> None:
-    """One table a task."""
-    columns = ("method", "reader", "budget", "mechanical", "evidence_f1", "answered", "questions")
-    for (task,), rows in means(scored(home, bound)).group_by("task", maintain_order=True):
-        print_table(str(task).replace("_", " ").capitalize(), list(columns), rows.select(columns).rows())
+def print_boards(bound: BoundExperiment) -> None:
+    """One table a board, task and expectation."""
+    rows = main_rows(GivenAppLogBoard(InputStore(), GoldStore(), bound.key).board("applog_board"))
+    columns = ("rank", "method", "value", "low", "high", "evidence_f1", "coverage", "n_items", "flags")
+    for cell, mine in rows.group_by("board", "task", "expectation", "metric", maintain_order=True):
+        board, task, expectation, metric = map(str, cell)
+        title = f"{task.replace('_', ' ').capitalize()}, {SAID[expectation]} · {board} · {metric}"
+        shown = [[plain(one) if isinstance(one, str) else one for one in row] for row in mine.select(columns).rows()]
+        print_table(title, list(columns), shown)
     out.print(LEGEND, soft_wrap=True)

@@ -85,7 +85,7 @@ def applog_board(
     """
     kinds = ["board", "task", "place", "expectation", "family", "metric"]
     rows: list[dict[str, object]] = []
-    for cell, mine in _on_boards(values).group_by(kinds, maintain_order=True):
+    for cell, mine in on_boards(values).group_by(kinds, maintain_order=True):
         rows += _cell_rows(dict(zip(kinds, cell, strict=True)), mine, differences, seed, resamples)
     frame = pl.DataFrame(rows, schema_overrides=_BOARD.schema, infer_schema_length=None)
     named = frame.with_columns(
@@ -96,8 +96,8 @@ def applog_board(
     return flagged.select(pl.col(name).cast(dtype) for name, dtype in _BOARD.schema.items()).sort(_BOARD.sort_by)
 
 
-def _on_boards(values: pl.DataFrame) -> pl.DataFrame:
-    """The values with their `board`; rows of baselines once on each."""
+def on_boards(values: pl.DataFrame) -> pl.DataFrame:
+    """Rows of arms with the `board` that they stand on; those of baselines, and of arms without a budget, on each."""
     arms = values.select("reader", "budget").unique().sort("reader", "budget").rows()
     boards = sorted({board_name(reader, budget) for reader, budget in arms if reader != RULE and budget}) or [RULE]
     shared = {reader: [one for one in boards if one.startswith(f"{reader},")] or boards for reader, _ in arms}
@@ -172,7 +172,7 @@ def applog_differences(
     kinds = ["board", "task", "expectation", "metric"]
     headline = (pl.col("place") == 0) & (pl.col("family") == ALL) & pl.col("metric").is_in(COMPARED)
     tables = [_PAIRS.empty()]
-    for cell, mine in _on_boards(values.filter(headline)).group_by(kinds, maintain_order=True):
+    for cell, mine in on_boards(values.filter(headline)).group_by(kinds, maintain_order=True):
         rows = _pairs(mine, seed, resamples, flips)
         if rows is not None:
             named = rows.with_columns(pl.lit(value).alias(name) for name, value in zip(kinds, cell, strict=True))

@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 
 from pipelines.applogs import board_plots
+from pipelines.applogs.board import on_boards
 from pipelines.applogs.board_tables import ALL, JUDGED_METRICS, PLAIN_METRICS
 from pipelines.applogs.compat_2026 import COMPAT
 from pipelines.applogs.tables import EVIDENCE_ROLES, FAMILIES, TASKS, UNIT_STATUSES
@@ -35,8 +36,13 @@ TASK_TITLES = {
     "personalised_service": "Personalised service",
     "free_form": "Free form, with what is true no longer or never was",
 }
-HEADLINES = ("mechanical", "points", "evidence_f1", "stale_evidence", "score")
-"""Metrics that the first table of a board shows beside each other."""
+HEADLINES = {
+    "points": "points",
+    "evidence_f1": "evidence F1",
+    "stale_evidence": "stale evidence",
+    "mechanical": "by rule",
+}
+"""Metrics that the first table of a board shows beside its own, and what it calls them."""
 PAPER_HABITS = {"state_completion": "53–57 %", "personalised_service": "5–10 %"}
 """Habits in the paper, of all its memory systems, with another reader and judge (arXiv:2606.22877)."""
 NOTES = {
@@ -113,7 +119,8 @@ def _order(expectation: str) -> int:
 def _part(rows: pl.DataFrame, expectation: str, tables: Mapping[str, pl.DataFrame], chart: Any) -> dict[str, Any]:
     mine = rows.filter(pl.col("expectation") == expectation)
     whole = mine.filter((pl.col("place") == 0) & (pl.col("family") == ALL))
-    first = "score" if "score" in whole["metric"].to_list() else "mechanical"
+    known = set(whole.filter(pl.col("value").is_not_null())["metric"])
+    first = "score" if "score" in known else "mechanical"
     main = whole.filter(pl.col("metric") == first).sort("rank", "method", nulls_last=True)
     curve = mine.filter((pl.col("metric") == first) & (pl.col("family") == ALL))
     axis = plots.share_axis("value", TITLES[first])
@@ -126,7 +133,8 @@ def _part(rows: pl.DataFrame, expectation: str, tables: Mapping[str, pl.DataFram
         "first": first,
         "rows": main.to_dicts(),
         "metrics": by_metric,
-        "shown": [one for one in (*PLAIN_METRICS, *JUDGED_METRICS) if one in whole["metric"].to_list()],
+        "shown": [one for one in (*PLAIN_METRICS, *JUDGED_METRICS) if one in known],
+        "headlines": [one for one in HEADLINES if one in known and one != first],
         "plot": chart(plots.ranked(main, "value", low="low", high="high", axis=axis)),
         "curve": chart(board_plots.over_checkpoints(curve)),
         "places": sorted(set(curve["checkpoint"].to_list()) - {ALL}),
@@ -174,27 +182,29 @@ def _life(life: Mapping[str, pl.DataFrame] | None, chart: Any) -> dict[str, Any]
 
 
 def _retention(tables: Mapping[str, pl.DataFrame], chart: Any) -> list[dict[str, Any]]:
-    """A view a reader, budget, metric and family."""
-    if "applog_retention" not in tables:
+    """A view a board, metric and family, those of all families first."""
+    if "applog_retention" not in tables or tables["applog_retention"].is_empty():
         return []
     views = []
-    kinds = ["reader", "budget", "metric", "family"]
-    for kind, rows in tables["applog_retention"].group_by(kinds, maintain_order=True):
-        if rows.filter((pl.col("place") > 1) & pl.col("value").is_not_null()).is_empty():
+    kinds = ["board", "metric", "family"]
+    for kind, rows in on_boards(tables["applog_retention"]).sort(*kinds).group_by(kinds, maintain_order=True):
+        later = rows.filter(pl.col("place") > 1)
+        if later["value"].drop_nulls().is_empty():
             continue
+        cells: dict[tuple[str, str], dict[int, dict[str, Any]]] = {}
+        for row in later.sort("method", "history", "place").to_dicts():
+            cells.setdefault((row["method"], row["history"]), {})[row["place"]] = row
+        places = later["place"].unique().sort().to_list()
         view = dict(zip(kinds, kind, strict=True))
-        cells: dict[str, list[dict[str, Any]]] = {}
-        for row in rows.sort("method", "history", "place").to_dicts():
-            cells.setdefault(row["method"], []).append(row)
-        views.append({**view, "plot": chart(board_plots.by_history(rows)), "methods": cells})
-    return views
+        views.append({**view, "plot": chart(board_plots.by_history(rows)), "rows": cells, "places": places})
+    return sorted(views, key=lambda view: view["family"] != ALL)
 
 
 def _attribution(tables: Mapping[str, pl.DataFrame], chart: Any) -> list[dict[str, Any]]:
-    if "applog_attribution" not in tables:
+    if "applog_attribution" not in tables or tables["applog_attribution"].is_empty():
         return []
-    kinds = ["reader", "budget", "task"]
-    whole = tables["applog_attribution"].filter(pl.col("family") == ALL)
+    kinds = ["board", "task"]
+    whole = on_boards(tables["applog_attribution"].filter(pl.col("family") == ALL)).sort(*kinds, "method", "label")
     return [
         {**dict(zip(kinds, kind, strict=True)), "plot": chart(board_plots.why_wrong(rows)), "rows": rows.to_dicts()}
         for kind, rows in whole.group_by(kinds, maintain_order=True)

@@ -191,17 +191,17 @@ def _print_board(home: Any, bound: Any, made: Any, more: dict[str, Any], as_json
     from trailbench.judging import print_judged
 
     track = release_track(home, bound.release_key)
-    if track == "onchain":
-        facts = {**predicting.summary(bound, made), **more}
+    if track == "commerce":
+        facts = {**summary(home, bound, made), **more}
     else:
-        facts = {**(questioning.summary if track == "applogs" else summary)(home, bound, made), **more}
+        facts = {**{"onchain": predicting, "applogs": questioning}[track].summary(bound, made), **more}
     if as_json:
         print_json(facts)
         return
     if track == "onchain":
         predicting.print_boards(bound)
     elif track == "applogs":
-        questioning.print_means(home, bound)
+        questioning.print_boards(bound)
     else:
         _print_pools(home, bound)
     print_judged(facts.get("judged", []))
