@@ -19,12 +19,13 @@ from pipelines.applogs.synthesis.choices import STEEPNESS, chosen_pole
 from pipelines.applogs.synthesis.events import Event
 from pipelines.applogs.synthesis.happenings import chains_of, events_of, noise_of
 from pipelines.applogs.synthesis.moments import spread
-from pipelines.applogs.synthesis.occurrences import MOST_JITTER, when_words
+from pipelines.applogs.synthesis.occurrences import FIRST_SEEN, LOGGED, MOST_JITTER, when_words
 from pipelines.applogs.synthesis.sentences import CORES, LETTERS, QUERIES
 from pipelines.applogs.synthesis.speech import SPOKEN, said
 from pipelines.applogs.synthesis.tellings import SHORTEST, Chain, tellings
 from pipelines.applogs.synthesis.tree import Place
 from pipelines.applogs.synthesis.world import Interval, Span, World
+from pipelines.applogs.synthesis.worlds import world_of
 
 SEEDS = range(12)
 
@@ -53,7 +54,7 @@ def test_a_value_is_supported_only_while_it_is_true(seed: int) -> None:
                 one = values[show.value_id]
                 assert show.key == one.key
                 assert one.valid_from <= event.moment and (one.valid_to is None or event.moment < one.valid_to), event
-    assert n_supports > 80
+    assert n_supports > 60
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -166,18 +167,33 @@ def test_occurrences_lie_on_the_days_of_the_schedule_about_its_time(seed: int) -
 
 
 def test_habits_are_kept_and_seen_faintly_as_often_as_said() -> None:
+    """Twice a week is due oftener than is logged; once a fortnight is logged whenever it is kept."""
     n_due = n_kept = n_weak = n_made_up = 0
     for seed in range(60):
         chain = chains(seed)["health_selfcare_w0_canal_run#0_lasting"]
-        n_due += sum(occurs(chain.interval.value["schedule"], date(2023, 10, 1) + timedelta(days=n)) for n in range(92))
+        schedule = chain.interval.value["schedule"]
+        n_all = sum(occurs(schedule, date(2023, 10, 1) + timedelta(days=n)) for n in range(92))
+        assert n_all == 26 > LOGGED
         kept = [event for event in chain.events if any(show.role == "supports" for show in event.shows)]
-        n_kept += len(kept)
+        first = min(event.moment for event in kept)
+        assert first < datetime(2023, 10, 1) + timedelta(days=FIRST_SEEN + 21)
+        n_due += sum(occurs(schedule, first.date() + timedelta(days=n)) for n in range(1, (day(92) - first).days))
+        n_kept += len(kept) - 1
         n_weak += sum((event.app, event.api) == ("Fitbit", "SyncDevice") for event in kept)
         n_made_up += len(chain.events) - len(kept)
-    assert 0.87 < n_kept / n_due < 0.93
+    assert 0.86 < n_kept / n_due / (LOGGED / 26) < 0.94
     # One of two traces; the other is a chat.
     assert 0.14 < n_weak / n_kept < 0.21
-    assert 0.15 < n_made_up / (n_due - n_kept) < 0.4
+    assert 0.15 < n_made_up / (n_due * 0.1) < 0.5
+
+
+def test_the_first_window_is_sparse_and_habits_begin_in_it_at_times_of_their_own() -> None:
+    begun = {min(event.moment.date() for event in chains(seed)["health_selfcare_w0_canal_run#0_lasting"].events)
+             for seed in range(60)}  # fmt: skip
+    assert len(begun) > 10
+    for made in (world_of(7, index) for index in range(4)):
+        windows = Counter(made.span.window_of(event.moment) for event in events_of(made))
+        assert all(windows[0] < 0.85 * windows[later] for later in range(1, 5))
 
 
 def test_choices_fall_as_the_weight_says() -> None:
@@ -286,7 +302,7 @@ def test_no_room_for_moments_is_an_error() -> None:
 def test_sentences_have_many_surfaces_and_take_only_the_words_they_are_given() -> None:
     words = dict.fromkeys(
         ("act", "label", "entity", "other", "category", "qualifier", "reason", "end_reason", "person", "activity",
-         "place", "minutes", "words", "when", "axis", "liked", "left"), "x",
+         "place", "minutes", "words", "when", "axis", "liked", "left", "topic", "kind", "other_kind"), "x",
     )  # fmt: skip
     for table, least in ((CORES, 4), (LETTERS, 4), (QUERIES, 2)):
         for purpose, cores in table.items():

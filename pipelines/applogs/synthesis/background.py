@@ -131,9 +131,9 @@ SESSIONS: dict[str, tuple[tuple[int, Recipe, tuple[str, ...]], ...]] = {
 }
 """App → its sessions: how often relative to the others, what they are about, their APIs in order."""
 
-SHARE = 0.22
+SHARE = 0.33
 """Part of the logs aimed at that is background."""
-FIRST_WINDOW = 0.3
+FIRST_WINDOW = 0.15
 """How much of it the first window has against any other: the published logs grow after the first checkpoint."""
 _DAY_OPENS, _DAY_CLOSES = 7 * 3600, 23 * 3600
 

@@ -25,6 +25,8 @@ from pipelines.applogs.synthesis.world import Interval, Span, World
 
 RATE = 0.35
 """Chance of a distractor for a state in a window (ours)."""
+FIRST_WINDOW = 0.4
+"""How much of that the first window has: the published logs grow after the first checkpoint."""
 BAITED = 0.3
 """Share of the states never held that are imitated all the same, once at least (ours)."""
 LONG_AGO = timedelta(days=10)
@@ -50,6 +52,11 @@ class _Imitated:
     intervals: tuple[Interval, ...] = ()
 
 
+def weight(window: int) -> float:
+    """Distractors of a window against those of any but the first."""
+    return 1.0 if window else FIRST_WINDOW
+
+
 def distractors(world: World, setting: Setting, ontology: Ontology) -> Iterator[Event]:
     """Events that imitate the states of a world, and some of those of the ontology that are in none of it."""
     span, root = world.span, root_of(world)
@@ -58,7 +65,7 @@ def distractors(world: World, setting: Setting, ontology: Ontology) -> Iterator[
     for one in held:
         for window in range(span.windows):
             place = root.at(one.domain, one.key, window, "distractor")
-            if place.chance("comes", RATE):
+            if place.chance("comes", RATE * weight(window)):
                 yield from _distractor(one, place, window, span, setting)
     for one in never_held(ontology, known):
         home = root.at(one.domain, one.key, "bait")
@@ -67,7 +74,7 @@ def distractors(world: World, setting: Setting, ontology: Ontology) -> Iterator[
         sure = home.whole("window", 0, span.windows - 1)
         for window in range(span.windows):
             place = home.at(window)
-            if window == sure or place.chance("comes", RATE / 2):
+            if window == sure or place.chance("comes", RATE / 2 * weight(window)):
                 yield from _distractor(one, place, window, span, setting)
 
 

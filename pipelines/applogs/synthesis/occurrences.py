@@ -1,8 +1,9 @@
 """Habits in the logs: every occurrence of a schedule that was kept, about when it was due (reference 6.1, 6.2.6).
 
 When a log begins, and that it does so again and again, is what shows a habit. Three in
-ten occurrences or more leave only a trace (steps, a chat at the usual time); some
-are missed, and of these some made up for at another time, which imitates the habit.
+ten occurrences or more leave only a trace (steps, a chat at the usual time); some are
+missed, and of these some made up for at another time, which imitates the habit. What
+is done daily is not seen every time.
 """
 
 from collections.abc import Iterator
@@ -28,6 +29,12 @@ JITTER, MOST_JITTER = 240.0, 12 * 60
 """Seconds by which it begins off its time: standard deviation, and at most (published 4 min; the bound is ours)."""
 MADE_UP = 0.35
 """Chance that what was missed is made up for (ours)."""
+LOGGED = 22
+"""Occurrences of a habit that any app sees in a window of a quarter, about, where it is due more often (ours)."""
+OFTEN = 10
+"""Occurrences in the first window from which a habit is first seen some time after the log begins (ours)."""
+FIRST_SEEN = 60
+"""Days within which that is: the published logs are sparse before the first checkpoint, and grow after it."""
 ANNOUNCED = 0.5
 """Chance that a new or moved habit is told to somebody with its times (ours)."""
 TELLS_ALL = 9
@@ -86,16 +93,20 @@ def habit_chain(telling: Telling, place: Place, root: Place, setting: Setting) -
 
 
 def _occurrences(habit: _Habit) -> Iterator[Event]:
-    telling, schedule = habit.telling, habit.one.value["schedule"]
-    start = seconds_of(habit.one.value["timing"]["start_time"])
+    telling, start = habit.telling, seconds_of(habit.one.value["timing"]["start_time"])
+    days = list(_due(habit))
+    seen = LOGGED / (len(days) or 1)
+    if telling.window == 0 and len(days) >= OFTEN:
+        first = habit.setting.start.date() + timedelta(days=habit.place.whole("first seen", 0, FIRST_SEEN))
+        days = [day for day in days if day >= first]
     strong = 0
-    for day in _days(telling.begins, telling.ends):
-        if not occurs(schedule, day):
-            continue
+    for day in days:
         here = habit.place.at(day.isoformat())
         if not here.chance("kept", habit.kept):
             if here.chance("made up", MADE_UP):
                 yield from _made_up(habit, here, day)
+            continue
+        if not here.chance("seen", seen):
             continue
         moment = datetime.combine(day, datetime.min.time()) + timedelta(seconds=start + _jitter(here))
         if not telling.begins <= moment < telling.ends:
@@ -107,9 +118,10 @@ def _occurrences(habit: _Habit) -> Iterator[Event]:
             strong += 1
 
 
-def _days(begins: datetime, ends: datetime) -> Iterator[date]:
-    for n in range((ends.date() - begins.date()).days + 1):
-        yield begins.date() + timedelta(days=n)
+def _due(habit: _Habit) -> Iterator[date]:
+    begins, ends = habit.telling.begins.date(), habit.telling.ends.date()
+    days = (begins + timedelta(days=n) for n in range((ends - begins).days + 1))
+    return (day for day in days if occurs(habit.one.value["schedule"], day))
 
 
 def _jitter(place: Place) -> int:

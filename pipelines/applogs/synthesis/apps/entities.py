@@ -7,7 +7,7 @@ from pipelines.applogs.synthesis.world import Persona
 from pipelines.hashing import key64
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=8192)
 def bits_of(kind: str, name: str) -> int:
     """64 bits of an entity by its name, under a kind."""
     return key64(name, kind)
@@ -28,7 +28,7 @@ def rating_of(name: str) -> float:
     return whole_of("rating", name, 36, 49) / 10
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=8192)
 def slug(text: str) -> str:
     """Lower-case words joined by `_`, without a leading article or "my"."""
     words = re.findall(r"[a-z0-9]+", text.lower())
