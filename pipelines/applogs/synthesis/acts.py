@@ -6,7 +6,7 @@ from typing import Any
 
 from pipelines.applogs.synthesis.events import Event, Shown, Slots
 from pipelines.applogs.synthesis.everyday import POOLS
-from pipelines.applogs.synthesis.speech import SPOKEN, VOICES, said, titled
+from pipelines.applogs.synthesis.speech import DATABASES, SPOKEN, VOICES, said, titled
 from pipelines.applogs.synthesis.tellings import Setting
 from pipelines.applogs.synthesis.tree import Place
 
@@ -67,7 +67,7 @@ TAKES = _table("""
     Notion/CreatePage: title text
     Notion/UpdatePage: title text
     Notion/SearchContent: text
-    Notion/CreateDatabaseEntry: title entity text place minutes
+    Notion/CreateDatabaseEntry: database entity text place minutes
     Netflix/SearchContent: text entity others category
     Netflix/ShowTitle: entity category
     Netflix/PlayContent: entity category
@@ -99,8 +99,9 @@ TAKES = _table("""
     UberEats/PlaceOrder: entity category others
     UberEats/GetOrderHistory: -
 """)
-"""(app, API) → slots that an event fills. All 79 APIs; `sender` goes into `person`, `shelf` into `category`."""
-SLOT = {"sender": "person", "shelf": "category"}
+"""(app, API) → slots that an event fills, all 79 APIs; some by a name of their own (`SLOT`)."""
+SLOT = {"sender": "person", "shelf": "category", "database": "title"}
+"""What only some APIs take → the slot that it goes into."""
 SHOWS_THING = frozenset(
     api
     for api, taken in TAKES.items()
@@ -127,7 +128,9 @@ def slots_for(
         elif name in known:
             slots[slot] = known[name]
         elif name == "title":
-            slots[slot] = titled(place, words["label"])
+            slots[slot] = titled(place, words["label"], words.get("entity", ""))
+        elif name == "database":
+            slots[slot] = titled(place, words["label"], plain=DATABASES)
         elif slot == "person":
             slots[slot] = place.one("person", setting.persona.facts["people"])
         elif name == "reply":

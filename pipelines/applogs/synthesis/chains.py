@@ -54,7 +54,9 @@ def causes(telling: Telling, place: Place, setting: Setting) -> list[Event]:
     room = one.valid_from - known >= timedelta(hours=6)
     begins, ends = (known, one.valid_from) if room else (one.valid_from, min(telling.ends, one.valid_from + SETTLING))
     shown = (Shown(one.key, one.value_id, "cause"),)
-    words = {"label": one.facts["label"], "reason": one.facts.get("reason", "it was time for it")}
+    topic = one.facts.get("axis") or one.facts.get("activity") or one.facts["category"]
+    reason = one.facts.get("reason", "it was time for it")
+    words = {"label": one.facts["label"], "topic": topic, "reason": reason}
     return [
         spoken(at.at(n), moment, setting, "trigger", words, shown, telling.chain)
         for n, moment in enumerate(spread(at, at.whole("count", 1, 2), begins, ends, setting.awake))
@@ -131,7 +133,7 @@ def _use(
     shown = (Shown(one.key, one.value_id, "supports"),)
     shows = shown_in(one.facts)
     if whole or not shows or place.chance("said", 0.35):
-        words = {"act": one.facts["act"], "label": one.facts["label"]}
+        words = {name: one.facts[name] for name in ("act", "label", "entity")}
         return spoken(place, moment, setting, purpose, words, shown, chain)
     # The most telling first: it is drawn twice as often as each other.
     api = place.one("app", [shows[0], *shows])

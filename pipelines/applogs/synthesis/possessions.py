@@ -54,6 +54,4 @@ def known_of(place: Place, api: Api, facts: dict[str, Any], setting: Setting) ->
             known["fields"] = {category: int("".join(filter(str.isdigit, entity)) or 1)}
         case ("LinkedIn", "AddExperience"):
             known["title"] = "Volunteer" if category == "volunteering" else setting.persona.work
-        case ("Notion", "CreateDatabaseEntry"):
-            known["title"] = facts["label"]
     return known

@@ -38,13 +38,15 @@ CORES: dict[str, tuple[str, ...]] = {
         thinking about {label} again, because {reason}.
         something has to change with {label}: {reason}.
         {reason}, so {label} has to be rethought.
-        {reason}. I need to look at {label}.
-        the thing is, {reason}, and that touches {label}.
         can't keep {label} as it is, since {reason}.
-        what changed? {reason}. Next up: {label}.
-        {reason} - that settles it for {label}.
-        as {reason}, I'm reconsidering {label}.
         long story short: {reason}. So much for {label} as it was.
+        {reason}. On my list because of it: {topic}.
+        the thing is, {reason}. That changes the picture: {topic}.
+        what changed? {reason}. Next up: {topic}.
+        {reason} - that settles it ({topic}).
+        as {reason}, one thing cannot stay the same: {topic}.
+        {topic}: {reason}. I should act on it.
+        {reason}. A new start, then: {topic}.
     """),
     "plan": lines("""
         I'm going to {act} soon, not there yet.

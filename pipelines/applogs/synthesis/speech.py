@@ -6,6 +6,7 @@ purpose has hundreds of surfaces in a voice. Cores take `{act}` (a verb phrase i
 """
 
 import re
+from collections.abc import Sequence
 from typing import Literal
 
 from pipelines.applogs.synthesis.sentences import CORES, LETTERS, QUERIES, lines
@@ -128,14 +129,70 @@ SUBJECTS = lines("""
     {label} - for your information
     A word on {label}
     {label}, as promised
-    My {label}
     {label} update
     Notes on {label}
 """)
-"""Headings of mails and pages."""
+"""Headings that name the state."""
+NAMED = lines("""
+    {entity}
+    About {entity}
+    Re: {entity}
+    {entity} - your details
+    News from {entity}
+    {entity}: a short note
+    Concerning {entity}
+    {entity}, for the file
+    Regarding {entity}
+    {entity} (no reply needed)
+""")
+"""Headings that name the thing that it is about."""
+PLAIN = lines("""
+    Short news
+    Just so you know
+    Following up
+    As promised
+    For the record
+    A small update
+    Before I forget
+    Since you asked
+    One more thing
+    Where things stand
+    Quick hello
+    Catching up
+    This and that
+    From my side
+    What is new here
+    No need to answer
+    In a few words
+    For information
+    While I think of it
+    Today's jottings
+    Open points
+    Sorting myself out
+    Thinking aloud
+    Keeping you posted
+""")
+"""Headings that say nothing."""
+DATABASES = lines("""
+    Log
+    Tracker
+    Overview
+    Register
+    Board
+    Running list
+    Journal
+    Index
+    Records
+    Everything in one place
+""")
+"""Names of tables of notes that say nothing."""
+TELLING, BY_NAME = 0.15, 0.4
+"""Share of headings that name the state, and of those that name its thing where there is one (ours)."""
 
 
-def titled(place: Place, label: str) -> str:
-    """A heading about something."""
-    text = place.one("heading", SUBJECTS).format(label=label)
+def titled(place: Place, label: str, entity: str = "", plain: Sequence[str] = PLAIN) -> str:
+    """A heading; few name the state, so that a search for its name does not find whatever is said of it."""
+    kind = place.share("kind of heading")
+    table = SUBJECTS if kind < TELLING else NAMED if entity and kind < TELLING + BY_NAME else plain
+    text = place.one("heading", table).format(label=label, entity=entity)
     return text[0].upper() + text[1:]
