@@ -3,9 +3,11 @@
 import json
 import random
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import polars as pl
+from applog_drops import write_gold, write_logs
 from applog_worlds import log, logs_of
 
 from pipelines.applogs.checkpoints import cut
@@ -124,3 +126,42 @@ def asked(given: pl.DataFrame, places: pl.DataFrame) -> Asked:
         pl.concat([one.gold_items for one in parts]).sort("user_id", "item"),
         pl.concat([one.gold_parts for one in parts]).sort("user_id", "item", "place"),
     )
+
+
+def write_drop(folder: Path, users: tuple[str, ...] = USERS) -> Path:
+    """The users as files: logs, and the gold of their states as timelines with the logs that show them."""
+    starts = {REVIEW: (0,), RESTAURANT: (0, 12), GENRE: (0, 18)}
+    shows = {REVIEW: "GetTransactions", RESTAURANT: "PlaceOrder", GENRE: "PlaySong"}
+    for user in users:
+        own = rows(user)
+        write_logs(folder, user, {"app_logs": own})
+        gold: dict[str, list[dict[str, Any]]] = {
+            "state_intervals": [], "state_evidence": [], "state_changes": [],
+            "state_moments": [
+                {"state_key": key, "scenario": one.scenario, "slots": json.dumps(dict(one.slots))}
+                for key, one in MOMENTS.items()
+            ],
+        }  # fmt: skip
+        for key, weeks in starts.items():
+            values = [one for n, one in enumerate(TRUE[key]) if one not in TRUE[key][:n]]
+            for n, (week, value) in enumerate(zip(weeks, values, strict=True)):
+                begin = START + timedelta(weeks=week)
+                end = START + timedelta(weeks=weeks[n + 1]) if n + 1 < len(weeks) else None
+                name = f"{key}#{n}"
+                gold["state_intervals"].append(
+                    {"state_key": key, "value_id": name, "member": None, "value": json.dumps(value),
+                     "valid_from": _stamp(begin), "valid_to": end and _stamp(end)}
+                )  # fmt: skip
+                for position, row in enumerate(own):
+                    when = datetime.fromisoformat(row["timestamp"]).replace(tzinfo=UTC)
+                    if row["api_name"] == shows[key] and begin <= when < (end or START + timedelta(weeks=99)):
+                        gold["state_evidence"].append(
+                            {"state_key": key, "value_id": name, "app_log_id": row["app_log_id"],
+                             "position": position, "role": "supports", "fields": []}
+                        )  # fmt: skip
+        write_gold(folder, user, gold)
+    return folder
+
+
+def _stamp(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M:%S}"

@@ -1,0 +1,248 @@
+"""Experiments on a release of app logs from the command line: without a model, with one over HTTP, with plug-ins."""
+
+import json
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import polars as pl
+import pytest
+from model_server import (
+    Answer,
+    Call,
+    ModelServer,
+    content_filtered,
+    empty,
+    model_server,
+    server_error,
+    too_long,
+    wrong_schema,
+)
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "applogs"))
+from applog_lives import USERS, write_drop
+
+Cli = Callable[..., SimpleNamespace]
+WITHOUT_MODEL = """
+name: small
+methods:
+  recent_k: [{}]
+  rag_bm25: [{}]
+  oracle: [{}]
+readers: [extractive]
+budgets: [3000]
+"""
+ASKING = """
+name: asking
+methods:
+  recent_k: [{k: 12}]
+  oracle: [{}]
+readers: [llm]
+budgets: [1500]
+readings: 9
+"""
+KEY = "key-that-nobody-may-see"
+HUNT = """
+places = [*pathlib.Path({home!r}).rglob('*'), *pathlib.Path('.').absolute().rglob('*')]
+seen = ' '.join(map(str, [vars(self), dict(os.environ), places]))
+if any(word in seen for word in ('gold', 'evidence', 'reference', 'state_key', 'night_swim')):
+    raise OSError('there it is')
+"""
+
+
+@pytest.fixture(scope="module")
+def release(cli: Cli, tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
+    """A home folder with a release of three users; experiments of different names do not meet there."""
+    folder = tmp_path_factory.mktemp("lives")
+    home = folder / "home"
+    built = cli("build", "--track", "applogs", write_drop(folder / "drop"), "--home", home, "--shards", 1, "--json")
+    assert built.code == 0, built.err
+    return SimpleNamespace(**{**built.json, "home": home})
+
+
+@pytest.fixture
+def evaluate(cli: Cli, release: SimpleNamespace, tmp_path: Path) -> Callable[..., SimpleNamespace]:
+    def call(text: str, command: str = "evaluate") -> SimpleNamespace:
+        file = tmp_path / "experiment.yaml"
+        file.write_text(text)
+        return cli(command, "--experiment", file, "--home", release.home, "--json")
+
+    return call
+
+
+def table(release: SimpleNamespace, name: str, arm: str = "", wall: str = "store") -> pl.DataFrame:
+    """What an arm published, or the release."""
+    from resources.home import open_home
+    from resources.settings import HomeSettings
+
+    home = open_home(HomeSettings(home=release.home), make=False)
+    catalog = home.gold if wall == "gold" else home.store
+    axes = {"arm": f"{arm}~{release.release}"} if arm else {"release": release.key}
+    return catalog.scan(name, axes, home.shards).collect()
+
+
+def test_every_question_is_answered_or_counted_and_the_second_run_makes_nothing(
+    release: SimpleNamespace, evaluate: Callable[..., SimpleNamespace]
+) -> None:
+    result = evaluate(WITHOUT_MODEL)
+    assert result.code == 0, result.err
+    answer = result.json
+    questions = table(release, "answers", "small~routine~rule")
+    assert answer["units"] == 6 * questions.height > 0 and answer["users"] == len(USERS)
+    assert sum(answer["statuses"].values()) == answer["units"] and set(answer["statuses"]) == {"ok", "abstained"}
+    assert [answer[name] for name in ("model_calls", "cache_hits", "tokens", "cost")] == [0, 0, 0, 0]
+    assert table(release, "contexts", "small~oracle~extractive").is_empty()
+    assert table(release, "answers", "small~oracle~extractive").is_empty()
+    proven = table(release, "oracle_answers", "small~oracle~extractive", "gold")
+    assert proven.height == questions.height
+    arms = ("oracle~extractive", "recent_k~extractive~3000", "routine~rule", "last_value~rule")
+    units = {arm: table(release, "applog_units", f"small~{arm}", "gold") for arm in arms}
+    keys = [units[arm].select("user_id", "item").rows() for arm in units]
+    assert all(one == keys[0] for one in keys), "one frozen set"
+    completed = {
+        arm: dict(
+            rows.filter(pl.col("task").cast(pl.String) == "state_completion")
+            .group_by(pl.col("family").cast(pl.String))
+            .agg(pl.col("mechanical").mean())
+            .iter_rows()
+        )
+        for arm, rows in units.items()
+    }
+    assert completed["oracle~extractive"] == {"attribute": 1.0, "habit": 1.0, "preference": 1.0}
+    assert completed["routine~rule"]["habit"] == 1.0 and completed["last_value~rule"]["habit"] == 0.0
+    files = {file: file.stat().st_mtime_ns for wall in ("store", "gold") for file in
+             (release.home / wall).rglob("*.parquet")}  # fmt: skip
+    again = evaluate(WITHOUT_MODEL)
+    assert again.code == 0 and again.json["statuses"] == answer["statuses"]
+    assert {file: file.stat().st_mtime_ns for file in files} == files
+    assert evaluate(WITHOUT_MODEL, "estimate").json["estimate"] == []
+
+
+def sensible(call: Call) -> str:
+    """Nothing for a message, the template filled with one word for all else, and the first id of the memory."""
+    value = call.schema["properties"]["value"]
+    cited = re.findall(r'"app_log_id":"(log_\d+)"', call.text)
+    return json.dumps({"value": filled(value), "evidence": cited[:1]})
+
+
+def filled(shape: dict[str, Any]) -> Any:
+    if shape.get("type") == "object":
+        return {name: filled(inner) for name, inner in shape["properties"].items()}
+    return None if shape == {"type": ["string", "null"]} else "x"
+
+
+@pytest.fixture
+def asking(evaluate: Callable[..., SimpleNamespace], monkeypatch: pytest.MonkeyPatch) -> Callable[..., SimpleNamespace]:
+    def call(server: ModelServer, command: str = "evaluate", text: str = ASKING) -> SimpleNamespace:
+        monkeypatch.setenv("TRAILBENCH_MODEL_BASE_URL", server.base_url)
+        monkeypatch.setenv("TRAILBENCH_MODEL_NAME", "scripted")
+        monkeypatch.setenv("TRAILBENCH_MODEL_API_KEY", KEY)
+        monkeypatch.setenv("TRAILBENCH_MODEL_RETRIES", "0")
+        monkeypatch.setenv("TRAILBENCH_MODEL_BACKOFF_SECONDS", "0.001")
+        return evaluate(text, command)
+
+    return call
+
+
+def test_a_model_is_asked_each_question_once_ever(
+    release: SimpleNamespace, asking: Callable[..., SimpleNamespace]
+) -> None:
+    with model_server(sensible) as server:
+        estimated = asking(server, "estimate").json["estimate"]
+        assert [(row["role"], row["calls"]) for row in estimated] == [("reader", 2 * 9)] and server.count == 0
+        first = asking(server)
+        assert first.code == 0, first.err
+        # A question that neither memory says anything of is one prompt.
+        asked = len({call.text for call in server.chats})
+        assert 9 < server.count == asked <= 18
+        assert (first.json["model_calls"], first.json["cache_hits"]) == (asked, 18 - asked)
+        sent = sum(len(call.text) for call in server.chats)
+        assert 0.1 < sent / 4 / estimated[0]["tokens_in"] < 2, "about what was estimated"
+        again = asking(server)
+        assert (again.json["model_calls"], again.json["cache_hits"], server.count) == (0, 18, asked)
+        assert again.json["statuses"] == first.json["statuses"]
+    answers = table(release, "answers", "asking~recent_k-k12~llm~1500")
+    proven = table(release, "oracle_answers", "asking~oracle~llm", "gold")
+    assert answers.height == proven.height == 9 and answers["item"].equals(proven["item"])
+    cited = proven.filter(pl.col("evidence").list.len() > 0)
+    assert cited.height and all(row["evidence"][0] in row["retrieved"] for row in cited.to_dicts())
+    calls = table(release, "model_calls", "asking~recent_k-k12~llm~1500")
+    assert set(calls["key"]) == set(answers["call"]) and set(calls["unit"]) == set(answers["item"])
+    assert not [file for file in release.home.rglob("*") if file.is_file() and KEY.encode() in file.read_bytes()]
+
+
+def test_faults_are_statuses_and_only_errors_are_asked_again(
+    release: SimpleNamespace, asking: Callable[..., SimpleNamespace]
+) -> None:
+    text = ASKING.replace("asking", "faulty").replace("  oracle: [{}]\n", "").replace("readings: 9", "readings: 13")
+    faults: dict[str, Answer | str] = {}
+    script: list[Answer | str] = [
+        server_error(), too_long(), empty(), content_filtered(), wrong_schema(), "It is so.",
+        '{"value": null, "evidence": []}',
+    ]  # fmt: skip
+
+    def faulty(call: Call) -> Answer | str:
+        if call.text not in faults and script:
+            faults[call.text] = script.pop(0)
+        return faults.get(call.text) or sensible(call)
+
+    with model_server(faulty) as server:
+        result = asking(server, text=text)
+        assert result.code == 0, result.err
+        answers = table(release, "answers", "faulty~recent_k-k12~llm~1500")
+        reasons = dict(answers["reason"].drop_nulls().value_counts().iter_rows())
+        # What a script answers to two equal prompts it answers alike, so that there may be more of a kind.
+        assert set(reasons) == {
+            *("reply_failed", "reply_truncated", "reply_empty", "reply_refused", "reply_wrong_schema"),
+            "reply_not_json",
+        }
+        assert set(answers["status"].cast(pl.String)) >= {"transport_error", "parse_error", "abstained", "ok"}
+        assert result.json["units"] == 13 * 4 == sum(result.json["statuses"].values())
+        scored = table(release, "applog_units", "faulty~recent_k-k12~llm~1500", "gold")
+        errors = pl.col("status").cast(pl.String).str.ends_with("error")
+        told = scored.filter(errors & (pl.col("expectation").cast(pl.String) == "value"))
+        assert told.height and told["mechanical"].fill_null(0).max() == 0
+        before = server.count
+        faults.clear()
+        again = asking(server, text=text)
+        assert again.code == 0, again.err
+        # A reply without a text is none, and is not kept; one that cannot be read is.
+        lost = {"reply_failed", "reply_empty", "reply_refused"}
+        assert server.count - before == sum(n for reason, n in reasons.items() if reason in lost)
+        later = table(release, "answers", "faulty~recent_k-k12~llm~1500")
+        assert dict(later["reason"].drop_nulls().value_counts().iter_rows()) == {
+            reason: n for reason, n in reasons.items() if reason not in lost
+        }
+
+
+def test_a_plug_in_is_evaluated_and_finds_no_gold(
+    release: SimpleNamespace, evaluate: Callable[..., SimpleNamespace], install: Callable[..., Path]
+) -> None:
+    install("hunter", "import os, pathlib", HUNT.format(home=str(release.home)))
+    result = evaluate("name: theirs\nmethods:\n  hunter: [{}]\nreaders: [extractive]\nbudgets: [500]\n")
+    assert result.code == 0, result.err
+    contexts = table(release, "contexts", "theirs~hunter~extractive~500")
+    asked = table(release, "tasks").select("user_id", "checkpoint_id").unique().sort("user_id", "checkpoint_id")
+    assert contexts.select("user_id", "checkpoint_id").equals(asked) and set(contexts["item"]) == {""}
+    assert contexts["text"].str.contains("playsong").all(), "it remembers something"
+    assert result.json["units"] == sum(result.json["statuses"].values())
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("name: x\nmethods:\n  recal: [{}]\n", "no method recal on a release of app logs"),
+        ("name: x\nmethods:\n  recent_k: [{}]\nreaders: [embedding]\n", "there are extractive, llm, rule"),
+        ("name: x\nmethods:\n  recent_k: [{n: 5}]\n", "method recent_k does not take its configuration: n"),
+        ("name: x\nmethods:\n  recent_k: [{}]\nsplit: train\n", "split means nothing on a release of app logs"),
+        ("name: x\nmethods:\n  recent_k: [{}]\nbudgets: [0]\n", "experiment.yaml, line 4: budgets"),
+    ],
+)
+def test_what_cannot_be_asked_is_said_in_one_message(
+    evaluate: Callable[..., SimpleNamespace], text: str, says: str
+) -> None:
+    result = evaluate(text)
+    assert result.code == 2 and says in " ".join(result.err.split())
