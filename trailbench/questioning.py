@@ -169,13 +169,25 @@ def main_rows(board: pl.DataFrame) -> pl.DataFrame:
     return rows.select(*at, "metric", *columns).sort(*at, "rank", "method", nulls_last=True)
 
 
+COLUMNS = ("rank", "method", "value", "evidence F1", "answered", "questions", "flags")
+
+
 def print_boards(bound: BoundExperiment) -> None:
-    """One table a board, task and expectation."""
+    """One table a board, task and expectation; flags as numbers, in full below."""
     rows = main_rows(GivenAppLogBoard(InputStore(), GoldStore(), bound.key).board("applog_board"))
-    columns = ("rank", "method", "value", "low", "high", "evidence_f1", "coverage", "n_items", "flags")
     for cell, mine in rows.group_by("board", "task", "expectation", "metric", maintain_order=True):
         board, task, expectation, metric = map(str, cell)
+        notes = list(dict.fromkeys(flag for flag in mine["flags"] if flag))
         title = f"{task.replace('_', ' ').capitalize()}, {SAID[expectation]} · {board} · {metric}"
-        shown = [[plain(one) if isinstance(one, str) else one for one in row] for row in mine.select(columns).rows()]
-        print_table(title, list(columns), shown)
+        print_table(plain(title), list(COLUMNS), [_shown(row, notes) for row in mine.to_dicts()])
+        for number, note in enumerate(notes, start=1):
+            out.print(plain(f"  [{number}] {note}"))
     out.print(LEGEND, soft_wrap=True)
+
+
+def _shown(row: Mapping[str, Any], notes: list[str]) -> list[object]:
+    value = "none" if row["value"] is None else f"{row['value']:.3f}"
+    if row["low"] is not None:
+        value += f" ({row['low']:.3f}–{row['high']:.3f})"
+    flag = f"[{notes.index(row['flags']) + 1}]" if row["flags"] else ""
+    return [row["rank"], plain(row["method"]), value, row["evidence_f1"], row["coverage"], row["n_items"], flag]
