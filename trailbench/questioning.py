@@ -169,7 +169,7 @@ def main_rows(board: pl.DataFrame) -> pl.DataFrame:
     return rows.select(*at, "metric", *columns).sort(*at, "rank", "method", nulls_last=True)
 
 
-COLUMNS = ("rank", "method", "value", "evidence F1", "answered", "questions", "flags")
+COLUMNS = ("method", "value", "evidence F1", "answered", "questions", "flags")
 
 
 def print_boards(bound: BoundExperiment) -> None:
@@ -179,7 +179,7 @@ def print_boards(bound: BoundExperiment) -> None:
         board, task, expectation, metric = map(str, cell)
         notes = list(dict.fromkeys(flag for flag in mine["flags"] if flag))
         title = f"{task.replace('_', ' ').capitalize()}, {SAID[expectation]} · {board} · {metric}"
-        print_table(plain(title), list(COLUMNS), [_shown(row, notes) for row in mine.to_dicts()])
+        print_table(title, list(COLUMNS), [_shown(row, notes) for row in mine.to_dicts()])
         for number, note in enumerate(notes, start=1):
             out.print(plain(f"  [{number}] {note}"))
     out.print(LEGEND, soft_wrap=True)
@@ -190,4 +190,4 @@ def _shown(row: Mapping[str, Any], notes: list[str]) -> list[object]:
     if row["low"] is not None:
         value += f" ({row['low']:.3f}–{row['high']:.3f})"
     flag = f"[{notes.index(row['flags']) + 1}]" if row["flags"] else ""
-    return [row["rank"], plain(row["method"]), value, row["evidence_f1"], row["coverage"], row["n_items"], flag]
+    return [row["method"], value, row["evidence_f1"], row["coverage"], row["n_items"], flag]
