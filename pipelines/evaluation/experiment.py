@@ -74,10 +74,12 @@ class Experiment(BaseModel):
     budgets: list[Count] = Field(default=[600], min_length=1, description="readout budgets, tokens")
     users: Count | Literal["all"] = Field(default="all", description="size of the keyed sample of users, or all")
     batches: Count | Literal["all"] = Field(
-        default="all", description="first batches of a user that are taken in and asked about, or all"
+        default="all",
+        description="first batches (of app logs: checkpoints) of a user that are taken in and asked about, or all",
     )
     readings: Count | Literal["all"] = Field(
-        default="all", description="size of the keyed sample of pools that every arm is asked, or all"
+        default="all",
+        description="size of the keyed sample of pools, targets or questions that every arm is asked, or all",
     )
     pages: int = Field(
         default=30,
