@@ -11,7 +11,7 @@ def test_the_code_server_can_load_the_definitions():
 def test_every_asset_says_what_it_is_and_stands_in_a_group():
     for spec in defs.resolve_all_asset_specs():
         assert spec.description and "\n" not in spec.description.strip(), spec.key
-        assert spec.group_name in ("commerce", "evaluation", "onchain"), spec.key
+        assert spec.group_name in ("commerce", "onchain", "applogs", "evaluation"), spec.key
         assert spec.kinds and list(spec.owners) == ["team:trailbench"], spec.key
 
 
