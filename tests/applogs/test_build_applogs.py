@@ -140,7 +140,8 @@ def test_verify_and_audit_pass(release: SimpleNamespace, cli: Cli) -> None:
     assert result.json == {"release": release.release, "verified": True, "problems": []}
     result = cli("audit", release.release, "--home", release.home, "--json")
     assert result.code == 0 and result.json["passed"]
-    assert {"frozen", *PROOFS} <= {check["check"] for check in result.json["checks"]}
+    checks = {check["check"] for check in result.json["checks"]}
+    assert {"frozen", *PROOFS, "wall:rag_bm25", "future:rag_bm25", "future:behaviormem"} <= checks
 
 
 @pytest.mark.parametrize("table", [name for name, table in APPLOG_TABLES.items() if table.wall == "gold"])
@@ -199,8 +200,9 @@ def published(folder: Path, before: int = 0, after: int = 0) -> Path:
 
 
 def test_the_published_excerpt_is_read_and_its_gold_kept_apart(
-    cli: Cli, at_home: Callable[[Path], Home], tmp_path: Path
+    cli: Cli, at_home: Callable[[Path], Home], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    monkeypatch.setattr("trailbench.proving.builtin_methods", dict)
     made = build(cli, tmp_path / "home", published(tmp_path / "outputs"), shards=1)
     home = at_home(made.home)
     assert rows(made, home, "checkpoints").drop("as_of").rows() == [
@@ -385,8 +387,14 @@ PLANTED: dict[str, tuple[str, Callable[[pl.DataFrame], pl.DataFrame], set[str]]]
 
 @pytest.mark.parametrize("leak", PLANTED)
 def test_a_planted_leak_is_found(
-    leak: str, release: SimpleNamespace, cli: Cli, at_home: Callable[[Path], Home], tmp_path: Path
+    leak: str,
+    release: SimpleNamespace,
+    cli: Cli,
+    at_home: Callable[[Path], Home],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
+    monkeypatch.setattr("trailbench.proving.builtin_methods", dict)  # the leak is in the data
     table, change, found = PLANTED[leak]
     folder = tmp_path / "forged"
     shutil.copytree(release.home, folder)
@@ -399,8 +407,13 @@ def test_a_planted_leak_is_found(
 
 
 def test_gold_in_the_input_store_is_found(
-    release: SimpleNamespace, cli: Cli, at_home: Callable[[Path], Home], tmp_path: Path
+    release: SimpleNamespace,
+    cli: Cli,
+    at_home: Callable[[Path], Home],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
+    monkeypatch.setattr("trailbench.proving.builtin_methods", dict)  # the leak is in the data
     folder = tmp_path / "leaky"
     shutil.copytree(release.home, folder)
     home = at_home(folder)
