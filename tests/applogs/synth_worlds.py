@@ -68,6 +68,8 @@ def preference(
         "intensity": "clear", "qualifier": "on workdays", "weight": weight, "weights": [weight] * SPAN.windows,
         "choices": [["UberEats", "PlaceOrder", "coffee"], ["Google Maps", "GetDirections", "coffee"]],
         "pools": {"a": ["Bean Loft", "Roast Shed", "Kiln Coffee"], "b": ["Cupline", "Daily Drip"]},
+        "kinds": {"Bean Loft": "micro-roastery", "Roast Shed": "roastery bar", "Kiln Coffee": "bean shop",
+                  "Cupline": "franchise", "Daily Drip": "drive-through"},
     }  # fmt: skip
     liked, left = (poles[pole], poles["b" if pole == "a" else "a"])
     return Interval(
@@ -126,6 +128,7 @@ def ontology() -> Ontology:
     films = Preference(
         name="film_age", label="age of films", axis="how old a film may be", a="old films", b="new films",
         qualifiers=("at weekends",), choices=("Netflix/PlayContent/drama",), options_a=("The Ivory Ledger",),
-        options_b=("Signal Nine",),
+        kinds_a=("silent film",),
+        options_b=("Signal Nine",), kinds_b=("premiere",),
     )  # fmt: skip
     return {"finances_living": (bank,), "leisure_media": (choir, films)}

@@ -104,7 +104,9 @@ def fresh_states() -> dict[str, State]:
             qualifiers=("above all in spring", "on the balcony"),
             choices=("Amazon/AddToCart/plants",),
             options_a=("basil", "sage"),
+            kinds_a=("kitchen pot", "salad bed"),
             options_b=("tulips", "asters"),
+            kinds_b=("cut blooms", "borders"),
         ),
     }
 
@@ -329,7 +331,8 @@ def test_facts_are_those_that_the_ontology_promises() -> None:
         "attribute": {"entity", "qualifier", "act", "category", "shows", "amount", "others"},
         "habit": {"activity", "category", "apps", "words", "minutes", "place", "address", "person", "weak", "intensity",
                   "amount", "changed"},
-        "preference": {"axis", "poles", "pole", "intensity", "qualifier", "weight", "weights", "choices", "pools"},
+        "preference": {"axis", "poles", "pole", "intensity", "qualifier", "weight", "weights", "choices", "pools",
+                       "kinds"},
     }  # fmt: skip
     begins = {(one.persona.user_id, x.key, x.member, x.valid_from) for one in worlds() for x in one.intervals}
     for user, x in ((one.persona.user_id, x) for one in worlds() for x in one.intervals):

@@ -19,7 +19,7 @@ def _table(text: str) -> dict[Api, tuple[str, ...]]:
 
 
 TAKES = _table("""
-    Amazon/SearchProducts: text entity others category amount
+    Amazon/SearchProducts: text entity others category amount fields
     Amazon/ShowProduct: entity category amount
     Amazon/AddToCart: entity category amount quantity
     Amazon/ShowCart: -
@@ -27,7 +27,7 @@ TAKES = _table("""
     Amazon/AddToWishlist: entity category amount
     Amazon/Checkout: entity category amount quantity
     Amazon/WriteReview: entity text rating
-    Spotify/SearchSongs: text entity others category
+    Spotify/SearchSongs: text entity others category fields
     Spotify/PlaySong: entity category fields
     Spotify/AddToPlaylist: entity title
     Spotify/FollowArtist: entity
@@ -42,7 +42,7 @@ TAKES = _table("""
     Chase/PayBill: entity amount
     Robinhood/GetPortfolio: entity
     Robinhood/GetWatchlist: entity
-    Robinhood/SearchStocks: text entity others
+    Robinhood/SearchStocks: text entity others category fields
     Robinhood/GetStockQuote: entity
     Robinhood/BuyStock: entity category quantity
     Robinhood/SellStock: entity category quantity
@@ -68,39 +68,39 @@ TAKES = _table("""
     Notion/UpdatePage: title text
     Notion/SearchContent: text
     Notion/CreateDatabaseEntry: database entity text place minutes
-    Netflix/SearchContent: text entity others category
-    Netflix/ShowTitle: entity category
-    Netflix/PlayContent: entity category
-    Netflix/AddToMyList: entity category
-    Netflix/RateContent: entity category rating
-    Goodreads/SearchBooks: text entity others category
+    Netflix/SearchContent: text entity others category fields
+    Netflix/ShowTitle: entity category fields
+    Netflix/PlayContent: entity category fields
+    Netflix/AddToMyList: entity category fields
+    Netflix/RateContent: entity category rating fields
+    Goodreads/SearchBooks: text entity others category fields
     Goodreads/ShowBook: entity category
     Goodreads/AddToShelf: entity shelf
     Goodreads/RateBook: entity category rating
     Goodreads/WriteReview: entity category text rating
     Instagram/CreatePost: text place address
     Instagram/PostStory: text
-    Instagram/LikePost: entity
+    Instagram/LikePost: entity caption
     Instagram/CommentOnPost: entity text
     Instagram/SendDirectMessage: person text
     Instagram/FollowUser: entity category
     Instagram/UnfollowUser: entity
     Instagram/GetFollowing: -
-    Google/Search: text entity others category
-    Google/ClickResult: text entity others category
+    Google/Search: text entity others category fields
+    Google/ClickResult: text entity others category fields
     LLM Assistant/CreateConversation: text
     LLM Assistant/ContinueConversation: text
     Google Maps/ShareLocation: person place address minutes
     Google Maps/CheckIn: place address category others
     Google Maps/GetDirections: place address category others fields
-    Google Maps/SearchPlaces: text entity others category
-    UberEats/SearchRestaurants: text entity others category
+    Google Maps/SearchPlaces: text entity others category fields
+    UberEats/SearchRestaurants: text entity others category fields
     UberEats/GetMenu: entity category
     UberEats/PlaceOrder: entity category others
     UberEats/GetOrderHistory: -
 """)
 """(app, API) → slots that an event fills, all 79 APIs; some by a name of their own (`SLOT`)."""
-SLOT = {"sender": "person", "shelf": "category", "database": "title"}
+SLOT = {"sender": "person", "shelf": "category", "database": "title", "caption": "text"}
 """What only some APIs take → the slot that it goes into."""
 SHOWS_THING = frozenset(
     api

@@ -5,14 +5,18 @@ weight says; it speaks against the preference and is tagged as imitating it.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
+from typing import Any
 
-from pipelines.applogs.synthesis.acts import slots_for, spoken
+from pipelines.applogs.synthesis.acts import Api, slots_for, spoken
+from pipelines.applogs.synthesis.apps.entities import slug
+from pipelines.applogs.synthesis.apps.netflix import KINDS
 from pipelines.applogs.synthesis.chains import causes
-from pipelines.applogs.synthesis.events import Event, Shown
+from pipelines.applogs.synthesis.events import Event, Shown, Slots
 from pipelines.applogs.synthesis.moments import spread
 from pipelines.applogs.synthesis.possessions import fits
+from pipelines.applogs.synthesis.speech import VOICES
 from pipelines.applogs.synthesis.tellings import Chain, Setting, Telling
 from pipelines.applogs.synthesis.tree import Place
 
@@ -31,6 +35,19 @@ SEARCHES = {
     "UberEats": "SearchRestaurants",
 }
 """App → API in which options stand side by side."""
+CAPTIONS = (
+    "{kind}, and no filter needed",
+    "a day of {kind} at {entity}",
+    "{entity}: {kind} as it should be",
+    "more {kind} tomorrow",
+    "if you ask what we are about: {kind}",
+    "{kind} in the making",
+    "this week at {entity} - {kind}",
+    "guess how long this took ({kind})",
+    "{kind} again, you asked for it",
+    "from the archive: {kind}",
+)
+"""What a post that is liked says (`entity`: whose it is)."""
 SAID = 0.7
 """Chance that a chain also says the preference in words; one that never shows it by a choice always does (ours)."""
 
@@ -61,27 +78,58 @@ def _choice(place: Place, moment: datetime, telling: Telling, setting: Setting) 
     pole = chosen_pole(place, facts["weights"][telling.window])
     taken, left = place.one("taken", facts["pools"][pole]), place.one("left", facts["pools"][_other(pole)])
     app, name, category = place.one("app", [one for one in facts["choices"] if fits((one[0], one[1]), one[2])])
-    words = {"entity": taken, "other": left, "category": category, "label": facts["label"], "words": taken}
-    known = {
-        "entity": taken,
-        "others": [left],
-        # Fitbit names only the class of what was done.
-        "category": taken if app == "Fitbit" else category,
-        "place": taken,
-        "sender": taken,
-        "quantity": 1,
-        "rating": 5,
-    }
     search = SEARCHES.get(app)
     earlier = moment - timedelta(seconds=place.whole("looked", 40, 400))
     if search not in (None, name) and earlier >= telling.begins and place.chance("looks", LOOKS):
         here = place.at("looks")
-        slots = slots_for(here, (app, search), "options", words, known, setting)
+        # Either may be the one that was searched for: what is looked at does not tell what is taken.
+        first, second = (taken, left) if here.chance("first", 0.5) else (left, taken)
+        slots = choice_slots(here, (app, search), "options", first, second, category, facts, setting)
         yield Event(earlier, app, search, here.path, slots, (), telling.chain)
     agrees = pole == facts["pole"]
     shown = (Shown(one.key, one.value_id if agrees else "", "supports" if agrees else "distractor"),)
-    slots = slots_for(place, (app, name), "leaning", words, known, setting)
+    slots = choice_slots(place, (app, name), "leaning", taken, left, category, facts, setting)
     yield Event(moment, app, name, place.path, slots, shown, telling.chain)
+
+
+def choice_slots(
+    place: Place,
+    api: Api,
+    purpose: str,
+    taken: str,
+    left: str,
+    category: str,
+    facts: Mapping[str, Any],
+    setting: Setting,
+) -> Slots:
+    """Slots of one option taken and another passed over, each with its kind wherever the API shows one."""
+    kinds: Mapping[str, str] = facts["kinds"]
+    query = VOICES.get(api, "query") == "query"
+    named = described(taken, kinds[taken], query and purpose == "leaning")
+    other = left if query else described(left, kinds[left], query)
+    words = {"entity": named, "other": other, "category": category, "label": facts["label"], "words": named}
+    fields = {"other_category": kinds[left]}
+    if category in KINDS:
+        fields["content_type"] = KINDS[category]
+    known = {
+        "entity": taken,
+        "others": [left],
+        "category": kinds[taken],
+        "fields": fields,
+        "caption": place.one("caption", CAPTIONS).format(entity=taken, kind=kinds[taken]),
+        "place": taken,
+        "sender": f"{category} service",
+        "quantity": 1,
+        "rating": 5,
+    }
+    return slots_for(place, api, purpose, words, known, setting)
+
+
+def described(option: str, kind: str, searched: bool = False) -> str:
+    """An option with its kind, where its name does not say it; as one would search for it, or as one would say it."""
+    if slug(kind) in slug(option):
+        return option
+    return f"{option} {kind}" if searched else f"{option} ({kind})"
 
 
 def _other(pole: str) -> str:

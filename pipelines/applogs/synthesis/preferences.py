@@ -51,6 +51,12 @@ def statement(state: Preference, weight: float, qualifier: str) -> str:
     return f"{WORDS[intensity_of(weight)]} {better} over {worse}, {qualifier}"
 
 
+def kinds_of(state: Preference) -> dict[str, str]:
+    """Option → what it is. Raises `ValueError` where not every option has a kind."""
+    options, kinds = (*state.options_a, *state.options_b), (*state.kinds_a, *state.kinds_b)
+    return dict(zip(options, kinds, strict=True))
+
+
 def weight_at(interval: Interval, span: Span, moment: datetime) -> float:
     """Weight of a preference in the window of a moment; below 0 for pole a, above 0 for pole b."""
     weight: float = interval.facts["weights"][span.window_of(moment)]
@@ -90,6 +96,7 @@ class _Teller:
             "weights": weights,
             "choices": [one.split("/") for one in state.choices],
             "pools": {"a": list(state.options_a), "b": list(state.options_b)},
+            "kinds": kinds_of(state),
         }
 
     def operation(self, before: _Choice, after: _Choice) -> str:

@@ -254,7 +254,11 @@ QUERIES: dict[str, tuple[str, ...]] = {
         "{category}", "best {category}", "{category} today", "{category} ideas", "{category} recommendations",
         "new {category}", "{entity} {other}", "{category} options",
     ),
-    "leaning": ("{entity}", "{entity} or {other}", "{entity} near me", "{entity} instead of {other}"),
+    "leaning": (
+        "{entity}", "{entity} rather than {other}", "{entity} near me", "{entity} instead of {other}",
+        "more like {entity}",
+        "{entity} not {other}", "{entity} today", "{entity} reviews",
+    ),
     "one-off": ("{activity} for beginners", "{activity} single visit", "{activity} day pass"),
     "extra": ("{activity} today with {person}", "{activity} open now"),
     "other routine": ("{activity} for {person}", "{activity} schedule {person}"),

@@ -62,7 +62,7 @@ class Robinhood:
             {
                 "symbol": (symbol := _symbol(call) if name == call.slots.get("entity") else symbol_of(name)),
                 "name": name,
-                "asset_type": _kind(call) if name == call.slots.get("entity") else "stock",
+                "asset_type": _kind(call) if name == call.slots.get("entity") else _other_kind(call, name),
                 "current_price": dollars(price_of(symbol, day)),
             }
             for name in call.several("order", named + made_up, 7)
@@ -155,6 +155,12 @@ def _symbol(call: Call) -> str:
 def _kind(call: Call) -> str:
     said = call.slots.get("category", "")
     return said if said in KINDS else "stock"
+
+
+def _other_kind(call: Call, name: str) -> str:
+    """Kind of what stands beside: of the event's `others` as it says, of companies that nobody meant a stock."""
+    said = call.fact("other_category", "stock") if name in call.slots.get("others", []) else "stock"
+    return str(said) if said in KINDS else "stock"
 
 
 def _order(call: Call, symbol: str, pieces: int) -> Json:

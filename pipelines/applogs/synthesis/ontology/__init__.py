@@ -41,7 +41,7 @@ Preferences; value = {statement}
 - `weight`: in [-1, 1] at the beginning, below 0 for pole a, above 0 for pole b; `weights`: the same by window of
   the span; `preferences.weight_at(interval, span, moment)` reads it. Of a choice, P(b) = sigmoid(k · weight).
 - `choices`: [[app, api, category], …] in which one option is taken and another passed over.
-- `pools`: {"a": [...], "b": [...]}: names of concrete options of either pole.
+- `pools`: {"a": [...], "b": [...]}: names of concrete options of either pole; `kinds`: option → what it is.
 Operations: initial, shift (other pole), refine (other intensity or qualifier); ended by shift, refine.
 
 `Persona.facts`: `traits` (interests), `people` (relations: "my sister", …), `age`, `income` (cents a month),

@@ -364,15 +364,17 @@ PREFERENCES: tuple[State, ...] = (
         b="celebrations in restaurants",
         traits=("partner", "cook"),
         qualifiers=listed("above all for birthdays; with small children around; for round numbers; in the dark months"),
-        choices=(
-            "UberEats/PlaceOrder/party food",
-            "Google Maps/SearchPlaces/restaurant",
-            "Amazon/AddToCart/party supplies",
-        ),
-        options_a=listed(
-            "a buffet at the kitchen table; the garden with lanterns; a home fondue; a picnic rug; the long table"
-        ),
-        options_b=listed("Trattoria Sorrel; The Copper Pot; Saffron Yard; the Heron Inn; Pier Nine Grill"),
+        choices=("WhatsApp/SendMessage/celebrations", "Gmail/SendEmail/celebrations", "Notion/CreatePage/celebrations"),
+        options_a=listed("""
+            a buffet on the kitchen table; lanterns in our garden; a fondue in the living room; a picnic
+            rug on the balcony; a long table in the hallway
+        """),
+        kinds_a=listed("kitchen table; our garden; living room; balcony; hallway"),
+        options_b=listed("""
+            a tasting menu at Rook & Rye; a bistro evening at the Plough; a banquet at Lotus Court; the
+            brasserie by the station; a set dinner at the Gilded Spoon
+        """),
+        kinds_b=listed("tasting menu; bistro; banquet; brasserie; set dinner"),
         moved_by=(
             On("wedding", "b", 0.3),
             On("new_child", "a", 0.35),
@@ -388,13 +390,14 @@ PREFERENCES: tuple[State, ...] = (
         b="experiences",
         traits=("kin",),
         qualifiers=listed("above all for adults; for children; for milestones; when in doubt"),
-        choices=("Amazon/Checkout/gifts", "Google/ClickResult/gifts", "Amazon/AddToWishlist/gifts"),
-        options_a=listed(
-            "the Calder tea set; a Pennant wool scarf; an Orrin desk lamp; a Tidal print; the Pebble speaker"
-        ),
-        options_b=listed(
-            "a pottery afternoon; a balloon ride; a concert voucher; a tasting menu; a night in a treehouse"
-        ),
+        choices=("Amazon/Checkout/gifts", "Google/ClickResult/gifts"),
+        options_a=listed("Amberly teapot; Fellmoor scarf; Brass reading lamp; Harbour etching; Pocket radio"),
+        kinds_a=listed("teapot; scarf; lamp; etching; radio"),
+        options_b=listed("""
+            Pottery afternoon for two; Balloon ride voucher; Concert voucher; Tasting evening ticket;
+            Treehouse night voucher
+        """),
+        kinds_b=listed("afternoon; ride; concert; tasting; treehouse night"),
         moved_by=(On("trip", "b", 0.25), On("move", "b", 0.2), On("new_child", "a", 0.25)),
     ),
     Preference(
@@ -406,8 +409,10 @@ PREFERENCES: tuple[State, ...] = (
         traits=("carer", "kin"),
         qualifiers=listed("above all on workdays; above all with the parents; when there is news; late in the evening"),
         choices=("WhatsApp/SendMessage/family", "WhatsApp/SendMedia/family"),
-        options_a=listed("a line in the group; a photo with a caption; a thumbs-up; a short note; an emoji and a date"),
-        options_b=listed("a call after dinner; a video call; a call on the walk home; a long call; a ring-round"),
+        options_a=listed("a line in the group; a photo with a caption; a thumbs-up; a quick note; an emoji and a date"),
+        kinds_a=listed("line in the group; caption; thumbs-up; note; emoji"),
+        options_b=listed("an hour on the phone; a video chat; a ring-round; a chat on speaker; catching up by voice"),
+        kinds_b=listed("on the phone; video chat; ring-round; on speaker; by voice"),
         moved_by=(On("parent_ill", "b", 0.35), On("new_child", "a", 0.25), On("trip", "a", 0.2)),
     ),
     Preference(
@@ -418,9 +423,11 @@ PREFERENCES: tuple[State, ...] = (
         b="soft toys",
         traits=("pet",),
         qualifiers=listed("above all on rainy days; when alone at home; as a reward; for the evening"),
-        choices=("Amazon/AddToCart/pet supplies", "Amazon/Checkout/pet supplies"),
-        options_a=listed("Treat Maze; Sniff Board; Rolling Riddle; Lift-the-Lid box; Tug Timer"),
-        options_b=listed("Woolly Goose; Plush Carrot; Quiet Hedgehog; Mister Mop; Velvet Bone"),
+        choices=("Amazon/AddToCart/pet toys", "Amazon/SearchProducts/pet toys", "Amazon/ShowProduct/pet toys"),
+        options_a=listed("Treat Maze; Sniffing Board; Riddle Roller; Lift-the-Lid Box; Sliding Blocks"),
+        kinds_a=listed("maze; sniffing board; riddle; lift-the-lid; sliding blocks"),
+        options_b=listed("Woolly Goose; Plush Carrot; Cuddle Hedgehog; Fleece Mop; Velvet Bone"),
+        kinds_b=listed("woolly; plush; cuddle; fleece; velvet"),
         moved_by=(On("pet", "a", 0.2), On("squeeze", "b", 0.15), On("move", "a", 0.15)),
     ),
 )

@@ -353,13 +353,15 @@ PREFERENCES: tuple[State, ...] = (
         qualifiers=listed("above all for furniture; above all for electronics; for children's things; for tools"),
         choices=("Amazon/Checkout/household", "Amazon/AddToCart/electronics", "Amazon/AddToWishlist/household"),
         options_a=listed("""
-            a restored Orrin lamp; a used Slate notebook; a refurbished Pebble speaker; a pre-owned Cinder pan; an
-            ex-display Heron mattress
+            Wexley lamp, restored; Quarto tablet, used; Tuba speaker, refurbished; Cinder pan, pre-owned;
+            Alder chair, ex-display
         """),
+        kinds_a=listed("restored; used; refurbished; pre-owned; ex-display"),
         options_b=listed("""
-            a new Halden lamp; a sealed Palefire notebook; a new Boom Mini speaker; a new Forge pan; a new Moss
-            mattress
+            Halden lamp, factory-sealed; Merlin tablet, unopened; Boom Mini speaker, brand-new; Forge
+            pan, this year's model; Moss chair, in its first box
         """),
+        kinds_b=listed("factory-sealed; unopened; brand-new; this year's model; first box"),
         moved_by=(On("squeeze", "a", 0.4), On("windfall", "b", 0.3), On("new_child", "a", 0.2)),
     ),
     Preference(
@@ -371,12 +373,14 @@ PREFERENCES: tuple[State, ...] = (
         traits=("investor",),
         qualifiers=listed("above all for the long run; with small sums; with fresh money; when markets are nervous"),
         choices=(
-            "Robinhood/BuyStock/fund or share",
-            "Robinhood/SearchStocks/fund or share",
-            "Robinhood/GetStockQuote/fund or share",
+            "Robinhood/SearchStocks/investing",
+            "Google/ClickResult/investing",
+            "LLM Assistant/CreateConversation/investing",
         ),
         options_a=listed("WRLD; BLND; INDX; ALLC; CALM"),
-        options_b=listed("NFLD; TERN; QYRD; BRTW; FTHM"),
+        kinds_a=listed("etf; etf; etf; etf; etf"),
+        options_b=listed("ASHW; BRKL; CTHR; DNWD; EVRD"),
+        kinds_b=listed("stock; stock; stock; stock; stock"),
         moved_by=(On("windfall", "b", 0.25), On("squeeze", "a", 0.3), On("new_child", "a", 0.35)),
     ),
     Preference(
@@ -390,10 +394,12 @@ PREFERENCES: tuple[State, ...] = (
         choices=(
             "Chase/SearchTransactions/groceries",
             "Google Maps/GetDirections/groceries",
-            "Amazon/AddToCart/groceries",
+            "Google Maps/SearchPlaces/groceries",
         ),
-        options_a=listed("Market Hall stalls; Fennel & Sons; the Orchard farm shop; Harvest Lane; the Saturday market"),
-        options_b=listed("Thriftwell; Bulk Barn; Pennysave; Crate Discount; Basket Zero"),
+        options_a=listed("Saltgate; Brookmead; the Friday Growers; Orchard Barrow; Wharf Baskets"),
+        kinds_a=listed("vegetable stalls; farm shop; growers' co-op; fruit barrow; organic box"),
+        options_b=listed("Pennysave; Crate Cuts; Basket Zero; Bottom Shelf; Pallet Plus"),
+        kinds_b=listed("cut-price grocer; bulk deals; no-frills store; clearance grocer; warehouse club"),
         moved_by=(On("squeeze", "b", 0.4), On("illness", "a", 0.3), On("move", "a", 0.15)),
     ),
     Preference(
@@ -404,11 +410,16 @@ PREFERENCES: tuple[State, ...] = (
         b="the fastest delivery",
         traits=("office",),
         qualifiers=listed("above all for presents; for everyday things; before trips; unless it is urgent"),
-        choices=("Amazon/Checkout/delivery", "Amazon/AddToCart/delivery"),
+        choices=("Gmail/ReadEmail/delivery", "WhatsApp/SendMessage/delivery", "Google/ClickResult/delivery"),
         options_a=listed(
-            "the Friday bundle; no-rush shipping; pick-up at the kiosk; the green window; one-box shipping"
+            "the Friday bundle; no-rush shipping; the one-box round; the green window; next week's kiosk pick-up"
         ),
-        options_b=listed("same-day courier; express shipping; the two-hour window; overnight post; bike courier"),
+        kinds_a=listed("bundle; no-rush; one-box; green window; next week"),
+        options_b=listed("""
+            the same-day courier; express shipping; the two-hour window; overnight post; the bike
+            messenger by noon
+        """),
+        kinds_b=listed("same-day; express; two-hour; overnight; by noon"),
         moved_by=(On("new_child", "b", 0.3), On("squeeze", "a", 0.3), On("job_change", "b", 0.15)),
     ),
 )

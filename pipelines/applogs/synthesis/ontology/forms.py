@@ -108,9 +108,10 @@ class Habit(State):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preference(State):
-    """A choice between two poles; `a` and `b` are noun phrases. `choices` are "App/Api/category".
+    """A choice between two poles; `a` and `b` are noun phrases. `choices` are "App/Api/category" of whatever pole.
 
-    `options_a` and `options_b` are names of concrete things of either pole.
+    `options_a` and `options_b` are names of concrete things of either pole, `kinds_a` and `kinds_b` what each of them
+    is, as a shop or a catalogue would say: what tells the pole in the log, mostly in other words than the pole's.
     """
 
     axis: str
@@ -119,7 +120,9 @@ class Preference(State):
     qualifiers: tuple[str, ...]
     choices: tuple[str, ...]
     options_a: tuple[str, ...]
+    kinds_a: tuple[str, ...]
     options_b: tuple[str, ...]
+    kinds_b: tuple[str, ...]
 
 
 Ontology = Mapping[str, tuple[State, ...]]

@@ -455,17 +455,11 @@ PREFERENCES: tuple[State, ...] = (
         b="training indoors",
         traits=("athlete", "outdoor"),
         qualifiers=listed("above all on workdays; whatever the weather; above all for longer sessions; when alone"),
-        choices=(
-            "Google/Search/training",
-            "Google Maps/SearchPlaces/training",
-            "Amazon/SearchProducts/sports equipment",
-        ),
-        options_a=listed("""
-            Reservoir Trail circuit; Orchard Park bars; Harbour stairs; Ridge Path fartlek; Open-air boot camp
-        """),
-        options_b=listed("""
-            Ironwood treadmill hour; Pulse & Plate spin class; Blue Door circuit; Foundry rowing hall; Garage weights
-        """),
+        choices=("Google/Search/training", "Google Maps/SearchPlaces/training", "Google/ClickResult/training"),
+        options_a=listed("Upper Reservoir; Larch Common; Harbour Steps; Gorse Ridge; Weir Meadow"),
+        kinds_a=listed("trail loop; open-air bars; stair runs; hill sprints; boot camp on grass"),
+        options_b=listed("Kiln Lane Hall; The Pedal Room; Unit Twelve; Boathouse Annex; Basement Works"),
+        kinds_b=listed("treadmill studio; spin class; circuit gym; rowing machines; weights room"),
         moved_by=(On("injury", "b", 0.3), On("pet", "a", 0.3), On("new_circle", "a", 0.15)),
     ),
     Preference(
@@ -477,10 +471,12 @@ PREFERENCES: tuple[State, ...] = (
         traits=("health",),
         qualifiers=listed("above all for colds; for anything small; when the children are ill; as a first step"),
         choices=("Amazon/AddToCart/health", "Google/ClickResult/remedies", "Amazon/SearchProducts/health"),
-        options_a=listed("Ginger & thyme tea; Meadow honey; Salt steam inhaler; Cherry-stone pillow; Camomile flowers"),
-        options_b=listed("""
-            Clearnose spray; Hale cold tablets; Fastmend gel; Plainly painkillers; Northsea throat pastilles
-        """),
+        options_a=listed("Ginger and thyme tea; Meadow honey; Salt steam bowl; Cherry-stone pillow; Camomile flowers"),
+        kinds_a=listed("tea; honey; steam; cherry-stone; camomile"),
+        options_b=listed(
+            "Clearnose spray; Hale cold tablets; Fastmend gel; Plainly painkillers; Northsea throat pastilles"
+        ),
+        kinds_b=listed("spray; tablets; gel; painkillers; pastilles"),
         moved_by=(On("illness", "b", 0.3), On("new_child", "b", 0.2), On("squeeze", "a", 0.2)),
     ),
     Preference(
@@ -492,8 +488,10 @@ PREFERENCES: tuple[State, ...] = (
         traits=("athlete", "music"),
         qualifiers=listed("above all on long runs; above all for weights; in the morning; when training alone"),
         choices=("Spotify/PlaySong/workout", "Spotify/SearchSongs/workout"),
-        options_a=listed("Redline Parade; Concrete Sunrise; Sprint Theory; Voltage Garden; Nine Lives Drums"),
+        options_a=listed("Redline Parade; Concrete Sunrise; Sprint Theory; Voltage Steps; Nine Lives Drums"),
+        kinds_a=listed("drum and bass; hard techno; speed garage; trance; ska punk"),
         options_b=listed("The Long Bench; Ordinary Engines; Half an Hour of Rivers; Small Courts; The Slow Desk"),
+        kinds_b=listed("interviews; storytelling; radio essay; true crime; audio documentary"),
         moved_by=(On("course", "b", 0.25), On("injury", "b", 0.15), On("new_circle", "a", 0.15)),
     ),
 )

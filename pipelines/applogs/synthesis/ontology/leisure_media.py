@@ -372,9 +372,11 @@ PREFERENCES: tuple[State, ...] = (
         b="big studio films",
         traits=("screen", "reader"),
         qualifiers=listed("above all on workdays; above all alone; with company; late in the evening"),
-        choices=("Netflix/PlayContent/film", "Netflix/AddToMyList/film", "Netflix/RateContent/film"),
-        options_a=listed("The Glassblower; Before the Ferry; Monsoon Letters; The Last Switchboard; A Quarter Past"),
-        options_b=listed("Platform Zero; Bright Cellar; Thunder Harbour; Salt Road Rising; Tiger Lily Street"),
+        choices=("Netflix/PlayContent/film", "Netflix/RateContent/film", "Netflix/ShowTitle/film"),
+        options_a=listed("The Glass Harvest; Before the Thaw; Letters in Chalk; The Ninth Switchboard; An Hour Past"),
+        kinds_a=listed("subtitled drama; arthouse; festival winner; world cinema; black-and-white"),
+        options_b=listed("Meteor Zero; Captain Lumen; Thunder Harbour II; Fault Line Rising; Chrome Pursuit"),
+        kinds_b=listed("disaster epic; superhero; franchise sequel; blockbuster; action spectacle"),
         moved_by=(On("new_child", "b", 0.25), On("course", "a", 0.2), On("new_circle", "a", 0.2)),
     ),
     Preference(
@@ -385,12 +387,14 @@ PREFERENCES: tuple[State, ...] = (
         b="non-fiction",
         traits=("reader",),
         qualifiers=listed("above all before sleep; on the road; in winter; at the weekend"),
-        choices=("Goodreads/AddToShelf/books", "Goodreads/RateBook/books", "Goodreads/SearchBooks/books"),
-        options_a=listed("Glass Weather; The Understorey; Tin Summer; The Borrowed Orchard; A Small Republic"),
+        choices=("Goodreads/WriteReview/books", "Goodreads/ShowBook/books", "Goodreads/SearchBooks/books"),
+        options_a=listed("Slate Weather; The Undergrowth; Pewter Summer; The Lent Orchard; A Minor Republic"),
+        kinds_a=listed("family saga; magical realism; coming-of-age; romance; detective story"),
         options_b=listed("""
-            Bread and Bridges; The Invention of Tuesday; Seven Quiet Engines; A Grammar of Birds; The Ferryman's
-            Arithmetic
+            Salt and Bridges; The Invention of Monday; Eleven Quiet Machines; Why Birds Return; The
+            Bookkeeper's Numbers
         """),
+        kinds_b=listed("economic history; essays; popular science; nature writing; memoir"),
         moved_by=(On("course", "b", 0.3), On("trip", "a", 0.25), On("parent_ill", "a", 0.2)),
     ),
     Preference(
@@ -401,9 +405,11 @@ PREFERENCES: tuple[State, ...] = (
         b="loud electric music",
         traits=("music", "games"),
         qualifiers=listed("above all at work; above all in the evening; while cooking; on the way"),
-        choices=("Spotify/PlaySong/music", "Spotify/AddToPlaylist/music", "Spotify/FollowArtist/music"),
-        options_a=listed("Hollow Pines; Copper & Clay; The Paper Lanterns; Fern Radio; Low Candle"),
-        options_b=listed("Velvet Freight; Static Parade; Night Bus Orchestra; Iron Gala; Voltage Garden"),
+        choices=("Spotify/PlaySong/music", "Spotify/PlaySong/music", "Spotify/SearchSongs/music"),
+        options_a=listed("Low Candle; Porch Waltz; Fern Radio; Slow Harmonium; Attic Light"),
+        kinds_a=listed("folk ballad; fingerstyle guitar; chamber folk; solo piano; lullaby"),
+        options_b=listed("Static March; Iron Gala; Amplifier Sun; Strobe Alley; Blown Fuse"),
+        kinds_b=listed("noise rock; heavy metal; garage punk; industrial; stoner rock"),
         moved_by=(On("new_child", "a", 0.35), On("new_circle", "b", 0.25), On("illness", "a", 0.2)),
     ),
     Preference(
@@ -415,8 +421,10 @@ PREFERENCES: tuple[State, ...] = (
         traits=("cook", "games"),
         qualifiers=listed("above all on Fridays; when it is cold; with company; after sport"),
         choices=("UberEats/PlaceOrder/takeaway", "UberEats/SearchRestaurants/takeaway", "UberEats/GetMenu/takeaway"),
-        options_a=listed("Chilli Lantern; Saffron Yard; Pepper Pier; Red Wok Row; Ember & Lime"),
-        options_b=listed("Trattoria Sorrel; The Noodle Loft; Potato House; Harbour Fish; Green Bowl Bar"),
+        options_a=listed("Chilli Lantern; Ember & Lime; Pepper Pier; Red Wok Row; Cayenne Yard"),
+        kinds_a=listed("Sichuan; Thai street food; vindaloo curries; mala hot pot; jerk grill"),
+        options_b=listed("The Noodle Loft; Potato House; Harbour Fish; Green Bowl Bar; Sorrel & Cream"),
+        kinds_b=listed("udon soup; jacket potatoes; poached fish; steamed bowls; creamy pasta"),
         moved_by=(On("illness", "b", 0.4), On("new_child", "b", 0.2), On("trip", "a", 0.3)),
     ),
     Preference(
@@ -428,8 +436,10 @@ PREFERENCES: tuple[State, ...] = (
         traits=("outdoor", "traveller"),
         qualifiers=listed("above all in summer; with the family; for short breaks; off season"),
         choices=("Google/ClickResult/holiday", "Google Maps/SearchPlaces/holiday", "Instagram/LikePost/travel"),
-        options_a=listed("the Tarnow mountains; the Ridge huts; Lake Orrin; the high valley; Stone Pass"),
-        options_b=listed("the Saltmarsh islands; the Amber coast; Port Ansley; Pebble Bay; the ferry towns"),
+        options_a=listed("Hochfeld; Lake Merrin; Brannoch; Stone Pass; Upper Valdry"),
+        kinds_a=listed("alpine huts; glacier lake; summit trails; via ferrata; high valley"),
+        options_b=listed("Saltholm; Amberstrand; Port Ellory; Pebble Bay; Lagoon Reach"),
+        kinds_b=listed("island ferries; sandy beach; harbour town; surf school; lagoon"),
         moved_by=(
             On("wedding", "b", 0.15),
             On("new_car", "a", 0.25),

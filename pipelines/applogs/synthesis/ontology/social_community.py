@@ -377,10 +377,10 @@ PREFERENCES: tuple[State, ...] = (
         traits=("club", "cook"),
         qualifiers=listed("above all on workday evenings; with new people; for birthdays; after a long week"),
         choices=("WhatsApp/SendMessage/meeting friends", "Google Maps/SearchPlaces/bar", "Instagram/LikePost/events"),
-        options_a=listed("dinner for four; a walk for two; a quiet corner at the Ferryman; tea at home; a card round"),
-        options_b=listed(
-            "the street party; the Regatta Ball; quiz night at the Drowsy Heron; open-air night; the Cider Parade"
-        ),
+        options_a=listed("the Snug at Inkwell's; Teapot Corner; the Candle Room; the Lock Bench; the Card Nook"),
+        kinds_a=listed("snug; tea for two; table for four; a walk for two; card round"),
+        options_b=listed("Wharf Hall; Brickfields Common; the Tramshed; Cider Yard; Market Square"),
+        kinds_b=listed("dance hall; open-air festival; quiz night for eighty; parade; street party"),
         moved_by=(On("new_circle", "b", 0.3), On("new_child", "a", 0.3), On("illness", "a", 0.25)),
     ),
     Preference(
@@ -392,10 +392,16 @@ PREFERENCES: tuple[State, ...] = (
         traits=("volunteer", "leader"),
         qualifiers=listed("above all nearby; for causes far away; in busy months; before the holidays"),
         choices=("Google/ClickResult/volunteering", "Gmail/ReplyEmail/volunteering"),
-        options_a=listed(
-            "a Saturday of sorting tins; a tree-planting day; a reading hour; a soup shift; a repair table"
-        ),
-        options_b=listed("Clear Rivers Fund; the Lifeboat Chest; Seeds for Schools; Warm Meals Trust; Forest Minutes"),
+        options_a=listed("""
+            a Saturday of sorting tins; a tree-planting day; a reading hour at the school; a soup shift; a
+            repair table
+        """),
+        kinds_a=listed("sorting tins; tree-planting; reading hour; soup shift; repair"),
+        options_b=listed("""
+            a standing order to Blue Whale Watch; round-up donations for the Seed Vault; a cheque for the
+            Sea Rescue; a collection for the Night Kitchen; sponsoring a Hospice bench
+        """),
+        kinds_b=listed("standing order; donations; cheque; collection; sponsoring"),
         moved_by=(On("windfall", "b", 0.3), On("injury", "b", 0.25), On("squeeze", "a", 0.35)),
     ),
     Preference(
@@ -406,11 +412,13 @@ PREFERENCES: tuple[State, ...] = (
         b="posts of makers",
         traits=("craft", "games"),
         qualifiers=listed("above all in the evening; over breakfast; on the tram; when tired"),
-        choices=("Instagram/LikePost/feed", "Instagram/CommentOnPost/feed", "Instagram/FollowUser/feed"),
+        choices=("Instagram/LikePost/feed", "Instagram/CommentOnPost/feed"),
         options_a=listed(
-            "a cousin's wedding album; a neighbour's balcony; an old classmate's dog; the rowing crew; a friend's trip"
+            "@cousins.by.the.sea; @old.classmates; @rowing.crewmates; @auntie.on.the.road; @neighbours.balcony"
         ),
-        options_b=listed("@thepatientpotter; @ovenandoak; @paperkites; @lampandlathe; @inkatnoon"),
+        kinds_a=listed("cousins; classmates; crewmates; auntie; neighbours"),
+        options_b=listed("@bread.workshop; @the.pottery.wheel; @papercraft.lab; @lathe.diary; @ink.and.press"),
+        kinds_b=listed("workshop; pottery; papercraft; lathe; ink.and.press"),
         moved_by=(On("course", "b", 0.25), On("new_circle", "a", 0.25), On("move", "a", 0.25)),
     ),
 )

@@ -393,10 +393,13 @@ PREFERENCES: tuple[State, ...] = (
         traits=("office", "leader"),
         qualifiers=listed("above all with new people; above all for short topics; on Fridays; when it is about money"),
         choices=("Gmail/SendEmail/meeting", "Gmail/ReplyEmail/meeting", "WhatsApp/SendMessage/meeting"),
-        options_a=listed(
-            "Meeting room Heron; Meeting room Wren; Café Lindgrove; the courtyard table; the Tower House lobby"
-        ),
-        options_b=listed("a video call; the team's call link; a screen-sharing session; a dial-in; a camera-off call"),
+        options_a=listed("""
+            Meeting room Heron; Meeting room Wren; the back table at Café Lindgrove; the courtyard table;
+            the Tower House lobby
+        """),
+        kinds_a=listed("meeting room; meeting room; café; courtyard; lobby"),
+        options_b=listed("a video call; the team's call link; a screen-sharing session; a dial-in; a camera-off round"),
+        kinds_b=listed("video; call link; screen-sharing; dial-in; camera-off"),
         moved_by=(On("new_child", "b", 0.3), On("move", "b", 0.2), On("job_change", "a", 0.2)),
     ),
     Preference(
@@ -407,14 +410,14 @@ PREFERENCES: tuple[State, ...] = (
         b="video lessons",
         traits=("student", "reader"),
         qualifiers=listed("above all for new topics; above all late in the day; when time is short; for exam work"),
-        choices=("Google/ClickResult/learning", "Amazon/SearchProducts/books", "Goodreads/SearchBooks/non-fiction"),
+        choices=("Google/ClickResult/learning", "Google/Search/learning", "Amazon/SearchProducts/learning"),
         options_a=listed("""
-            The Patient Statistician; Foundations of Trade; A Primer of Sound; Law in Small Steps; The Draughtsman's
-            Manual
+            The Patient Statistician; Foundations of Trade; An Ear for Sound; Law in Small Steps; The
+            Draughtsman's Manual
         """),
-        options_b=listed("""
-            Ten-Minute Statistics series; Trade Explained channel; Sound Lab lessons; Law Shorts; Draw Along classes
-        """),
+        kinds_a=listed("primer; coursebook; handbook; annotated reader; manual"),
+        options_b=listed("Statistics in Ten Minutes; Trade Explained; Sound Lab; Law Shorts; Draw Along"),
+        kinds_b=listed("screencast; lecture recordings; animated channel; webinar series; filmed demonstrations"),
         moved_by=(On("course", "a", 0.25), On("new_child", "b", 0.2), On("illness", "b", 0.15)),
     ),
     Preference(
@@ -430,8 +433,14 @@ PREFERENCES: tuple[State, ...] = (
             "Notion/CreateDatabaseEntry/planning",
             "LLM Assistant/CreateConversation/planning",
         ),
-        options_a=listed("a three-column board; a swimlane board; a card wall; a week board; a backlog board"),
-        options_b=listed("a numbered list; a paper-style checklist; a one-line log; a daily list; a short plain note"),
+        options_a=listed(
+            "a three-column board; a swimlane board; a wall of cards; a kanban week; a backlog with stages"
+        ),
+        kinds_a=listed("three-column; swimlane; wall of cards; kanban; backlog"),
+        options_b=listed(
+            "a numbered list; a paper-style checklist; a one-line log; a daily to-do note; a short bullet note"
+        ),
+        kinds_b=listed("numbered; checklist; one-line; to-do; bullet"),
         moved_by=(On("promotion", "a", 0.3), On("job_change", "b", 0.2), On("squeeze", "b", 0.1)),
     ),
     Preference(
@@ -442,15 +451,17 @@ PREFERENCES: tuple[State, ...] = (
         b="higher pay",
         traits=("office", "investor"),
         qualifiers=listed("above all this year; when offers are close; even for a longer commute; for permanent posts"),
-        choices=("LinkedIn/SearchJobs/jobs", "LinkedIn/ApplyJob/jobs", "LinkedIn/LikePost/jobs"),
+        choices=("LinkedIn/SearchJobs/jobs", "LinkedIn/LikePost/jobs", "LinkedIn/CommentOnPost/jobs"),
         options_a=listed("""
-            a four-day post at Tern & Tide; a job-share at the Meridian Trust; a remote post at Copperline; a
-            flexitime post at Fenwick Works; a term-time post at Mill School
+            four-day post at Millbrook & Co; job-share at the Ansley Trust; work-when-you-like post at
+            Kestrel Data; flexitime post at Larch Works; term-time post at Hazel College
         """),
+        kinds_a=listed("four-day; job-share; work-when-you-like; flexitime; term-time"),
         options_b=listed("""
-            a senior post at Alder & Quill; a bonus post at Brightwater Partners; a key-account post at Northfold
-            Services; a shift post with allowance at Greywater; a head-office post at Hollis & Daughters
+            top-salary post at Stonegate; bonus post at Verity Partners; commission post at Oxbow; post
+            with a shift premium at Greyport; senior-grade post at Marlin Group
         """),
+        kinds_b=listed("top-salary; bonus; commission; premium; senior-grade"),
         moved_by=(On("new_child", "a", 0.4), On("squeeze", "b", 0.35), On("parent_ill", "a", 0.25)),
     ),
 )
