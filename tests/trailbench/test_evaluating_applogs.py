@@ -246,3 +246,44 @@ def test_what_cannot_be_asked_is_said_in_one_message(
 ) -> None:
     result = evaluate(text)
     assert result.code == 2 and says in " ".join(result.err.split())
+
+
+def profile(call: Call) -> str:
+    """A profile that names how much it was written from."""
+    names = ("interests", "habits", "preferences", "current_needs", "circumstances")
+    summary = f"The user's takeout restaurant is known from {len(call.text)} letters"
+    return json.dumps({"summary": summary, **{name: [] for name in names}})
+
+
+def test_a_memory_that_asks_a_model_goes_on_where_it_was_cut_off(
+    release: SimpleNamespace, asking: Callable[..., SimpleNamespace]
+) -> None:
+    text = "name: building\nmethods:\n  profile_gen: [{every_batches: 8}]\nreaders: [extractive]\nusers: 1\n"
+    kept = release.home / "memories"
+    gone = [10]
+
+    def script(call: Call) -> Answer | str:
+        return profile(call) if call.number < gone[0] else server_error()
+
+    # Calls go one by one, a batch after another; the endpoint is gone in the second half.
+    with model_server(script) as server:
+        estimated = asking(server, "estimate", text).json["estimate"]
+        assert [row["role"] for row in estimated] == ["profile"]
+        broken = asking(server, text=text)
+        assert broken.code != 0 and "gave no reply" in broken.err and server.count == 11
+        assert len(list(kept.glob("*/*/*"))) == 1, "that of the first checkpoint"
+        gone[0] = 1_000
+        whole = asking(server, text=text)
+        assert whole.code == 0, whole.err
+        made = server.count - 11
+        assert (whole.json["model_calls"], whole.json["cache_hits"]) == (made, 10), "none is made again"
+        assert len({call.text for call in server.chats}) == 10 + made <= estimated[0]["calls"]
+        again = asking(server, text=text)
+        assert (again.json["model_calls"], again.json["statuses"]) == (0, whole.json["statuses"])
+    contexts = table(release, "contexts", "building~profile_gen-every_batches8~extractive~600")
+    assert contexts["text"].str.contains("takeout restaurant is known").all()
+    answers = table(release, "answers", "building~profile_gen-every_batches8~extractive~600")
+    said = answers.filter(pl.col("item").str.contains("/state/user_attributes_state:takeout_restaurant"))
+    assert said["status"].cast(pl.String).unique().to_list() == ["ok"]
+    # Its own words, or a log that waits to be taken in and stands there as it is.
+    assert said["answer"].str.contains("letters|Olive Hill").all() and said["answer"].str.contains("letters").any()
