@@ -34,6 +34,7 @@ ui: env
 bench: env
 	$(BIN)/python -m bench.commerce
 	$(BIN)/python -m bench.onchain
+	$(BIN)/python -m bench.applogs
 
 clean:
 	rm -rf .venv .trailbench build dist *.egg-info
