@@ -202,7 +202,7 @@ def test_only_what_visible_logs_tell_is_asked() -> None:
 
 
 def digest(made: Trajectory) -> str:
-    frames = [frame.write_json() for frame in (made.intervals, made.changes, made.evidence)]
+    frames = [frame.write_json() for frame in (made.intervals, made.changes, made.evidence, made.moments)]
     return hashlib.sha256(b"".join([log_file(made), *(text.encode() for text in frames)])).hexdigest()
 
 
@@ -234,6 +234,7 @@ def test_one_state_more_in_the_ontology_changes_only_its_own_logs() -> None:
             # In the order of the larger one, which has others between them.
             assert any(other == log for other in kept), f"without {gone.name} there is a log that was not there: {log}"
         assert less.intervals.equals(whole.intervals.filter(~owned))
+        assert less.moments.equals(whole.moments.filter(~owned))
         assert len(whole.app_logs) - len(less.app_logs) >= own
 
 
@@ -275,7 +276,7 @@ def test_surfaces_leave_out_digits_and_what_states_hold() -> None:
     logs = [chat(text) for text in texts]
     made = by_hand()
     held = table_of("state_intervals", made.intervals.filter(pl.col("state_key") == GYM).to_dicts())
-    short = Trajectory(made.user_id, logs, held, made.changes, made.evidence, (), made.persona)
+    short = replace(made, app_logs=logs, intervals=held)
     assert surfaces(short) == (2.0, 0.5)
 
 

@@ -4,7 +4,7 @@ A moment tells the service and what is wanted of it in general words: none of th
 in any value that the ontology knows for it, so that no user's answer can be read off it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import polars as pl
 
@@ -12,6 +12,9 @@ from pipelines.applogs.json_text import dump
 from pipelines.applogs.services import Moment
 from pipelines.applogs.state_values import ROOT
 from pipelines.applogs.step_tables import BROUGHT
+from pipelines.applogs.synthesis.sentences import lines
+from pipelines.applogs.synthesis.tree import Place
+from pipelines.applogs.synthesis.world import Interval
 
 _TABLE = """
 employer | a background check asks on whose payroll the applicant is | organisation
@@ -111,23 +114,71 @@ takeaway_cuisine | a courier service opens its dish filter | kitchen
 holiday_style | a travel site opens its landscape filter | landscape
 """
 MOMENTS: Mapping[str, tuple[str, str]] = {
-    name: (f"{scenario[0].upper()}{scenario[1:]}.", slot)
-    for name, scenario, slot in (line.split(" | ") for line in _TABLE.strip().splitlines())
+    name: (scenario, slot) for name, scenario, slot in (line.split(" | ") for line in _TABLE.strip().splitlines())
 }
-"""Name of an attribute or preference → scenario, and the service's field that its value fills."""
+"""Name of an attribute or preference → what a service wants, and the service's field that the value fills."""
+FORMS = lines("""
+    {wanted}
+    At this moment {wanted}
+    At this instant {wanted}
+    Mid-conversation, {wanted}
+    While the user waits in a queue, {wanted}
+    Unannounced, {wanted}
+    Meanwhile {wanted}
+    A mask of blanks appears: {wanted}
+    The user is halfway through an application: {wanted}
+    The user has tapped ahead and is stopped: {wanted}
+    An agent acts in the user's name: {wanted}
+    The assistant is asked to complete blanks: {wanted}
+    A blank is missing: {wanted}
+    The button stays locked: {wanted}
+    The assistant takes charge: {wanted}
+    A countdown is ticking: {wanted}
+    Somebody behind a counter is typing: {wanted}
+    An integration has just been authorised: {wanted}
+""")
+"""Wordings of the moment at which a form asks for an attribute."""
+SEARCHES = lines("""
+    {wanted}
+    At this moment {wanted}
+    At this instant {wanted}
+    The user has said nothing but "go ahead": {wanted}
+    The assistant takes charge: {wanted}
+    The assistant is asked to narrow the hits: {wanted}
+    Hundreds of hits are too many: {wanted}
+    An empty query is pending: {wanted}
+    Ahead of any results, {wanted}
+    The user expects a shortlist: {wanted}
+    Defaults would be no good: {wanted}
+    An agent acts in the user's name: {wanted}
+    The user skips the wizard: {wanted}
+    A profile is still blank: {wanted}
+    The user opens an unfamiliar tool: {wanted}
+    A query leaves at once: {wanted}
+    The user is impatient: {wanted}
+    No history is stored yet: {wanted}
+""")
+"""Wordings of the moment at which a search is to be filtered by a preference."""
 
 
-def moment_of(state_key: str) -> Moment | None:
-    """The moment of a state; None for a habit, whose moment is its own schedule."""
-    category, _, name = state_key.partition(":")
-    if name not in MOMENTS or category == "habits_state":
+def moment_of(one: Interval, root: Place) -> Moment | None:
+    """The moment of an interval's state; None for a habit, whose moment is its own schedule, and an unknown state.
+
+    An attribute fills its field with the text of its value, a collection with the texts of its elements in a list,
+    a preference with its statement.
+    """
+    name, preferred = one.key.partition(":")[2], one.family == "preference"
+    if one.family == "habit" or name not in MOMENTS:
         return None
-    scenario, slot = MOMENTS[name]
-    return Moment(scenario, {slot: "statement" if category == "preferences_state" else ROOT})
+    wanted, slot = MOMENTS[name]
+    wording = root.at(one.domain, one.key, "service").one("wording", SEARCHES if preferred else FORMS)
+    text = wording.format(wanted=wanted)
+    return Moment(f"{text[0].upper()}{text[1:]}.", {slot: "statement" if preferred else ROOT})
 
 
-def moment_table(user_id: str, state_keys: pl.Series) -> pl.DataFrame:
+def moment_table(user_id: str, intervals: Iterable[Interval], root: Place) -> pl.DataFrame:
     """Table `state_moments` of a user, of those of its states that have a moment."""
-    found = [(key, moment_of(key)) for key in state_keys.unique().sort().to_list()]
+    states = {one.key: one for one in intervals}
+    found = [(key, moment_of(states[key], root)) for key in sorted(states)]
     rows = [(user_id, key, one.scenario, dump(dict(one.slots))) for key, one in found if one]
     return pl.DataFrame(rows, schema=BROUGHT["state_moments"].schema, orient="row")

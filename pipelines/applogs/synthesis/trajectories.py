@@ -10,6 +10,7 @@ from pipelines.applogs.synthesis.gold_frames import change_table, evidence_table
 from pipelines.applogs.synthesis.happenings import chains_of, in_time, noise_of
 from pipelines.applogs.synthesis.ontology import ONTOLOGY
 from pipelines.applogs.synthesis.ontology.forms import Ontology
+from pipelines.applogs.synthesis.service_moments import moment_table
 from pipelines.applogs.synthesis.tellings import root_of
 from pipelines.applogs.synthesis.world import LifeEvent, Persona, Span, World
 from pipelines.applogs.synthesis.worlds import world_of
@@ -30,6 +31,8 @@ class Trajectory:
     """Table `state_changes`."""
     evidence: pl.DataFrame
     """Table `state_evidence`."""
+    moments: pl.DataFrame
+    """Table `state_moments`."""
     life_events: tuple[LifeEvent, ...]
     persona: Persona
 
@@ -56,6 +59,7 @@ def lived(world: World, ontology: Ontology = ONTOLOGY) -> Trajectory:
         interval_table(user_id, world.intervals),
         change_table(user_id, chains, places),
         evidence_table(user_id, events, places),
+        moment_table(user_id, world.intervals, root_of(world)),
         world.life_events,
         world.persona,
     )

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import polars as pl
 
 from pipelines.applogs.drop_files import LOGS
-from pipelines.applogs.synthesis.service_moments import moment_table
 from pipelines.applogs.synthesis.trajectories import Trajectory, log_file
 from pipelines.tables import TIME
 
@@ -24,7 +23,7 @@ def user_files(made: Trajectory) -> UserFiles:
         "state_intervals": made.intervals,
         "state_changes": made.changes,
         "state_evidence": made.evidence,
-        "state_moments": moment_table(made.user_id, made.intervals["state_key"]),
+        "state_moments": made.moments,
     }
     return UserFiles({LOGS: log_file(made)}, {f"{name}.jsonl": _lines(rows) for name, rows in gold.items()})
 
