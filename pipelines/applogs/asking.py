@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 from pipelines.applogs.answerers import MOST_CITED
 from pipelines.applogs.contexts import WHOLE
-from pipelines.applogs.json_text import JsonObject, dump
+from pipelines.applogs.json_text import JsonObject, dump, strict
 from pipelines.applogs.state_values import aligned, says_nothing
 from pipelines.applogs.tables import table_of
 from pipelines.hashing import digest, digest_json
@@ -191,7 +191,11 @@ def _read(one: Prompted, reply: Reply) -> JsonObject:
     if told.value is None:
         status = "transport_error" if told.status == "failed" else "parse_error"
         return _row(one, status, reason=f"reply_{told.status}", call=reply.key)
-    value, shape = told.value.value, _shape(one.question)
+    try:
+        value, shape = strict(dump(told.value.value)), _shape(one.question)
+    except (ValueError, RecursionError):
+        # A number beyond all bounds, half of a character, or nested without end.
+        return _row(one, "parse_error", reason="unsound", call=reply.key)
     if says_nothing(value):
         return _row(one, "abstained", call=reply.key)
     if shape is None and not isinstance(value, str):
