@@ -101,7 +101,7 @@ def report(context: dg.AssetExecutionContext, store: InputStore, gold: GoldStore
     shown = {"arms": given.weakness(), "builds": given.builds(), "funnel": given.table("funnel")}
     shown |= {"configurations": configurations(given.bound.experiment)}
     shown["users"] = given.shown()
-    given.results.write_pages(FOLDER, given.pages(shown["users"]))
+    given.results.write_pages(FOLDER, given.pages(shown["users"]).items())
     stated = _provenance(given) | _models(given, shown["arms"], tables["verdict_summary"])
     page = render({**tables, **shown}, given.card(), stated)
     file = given.results.write_text("report.html", page)

@@ -88,7 +88,7 @@ def onchain_report(context: dg.AssetExecutionContext, store: InputStore, gold: G
     tables = {table: given.board(table) for table in BOARD_TABLES} | {"labels": given.labels()}
     given.results.write_tables(tables, {table: csv_safe(rows) for table, rows in tables.items()})
     tables["users"] = given.shown()
-    given.results.write_pages(FOLDER, given.pages(tables["users"]))
+    given.results.write_pages(FOLDER, given.pages(tables["users"]).items())
     file = given.results.write_text("report.html", render_predictions(tables, given.card(), _provenance(given)))
     return dg.MaterializeResult(
         metadata={

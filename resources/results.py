@@ -1,7 +1,7 @@
 """Files of one experiment for people: tables as CSV and Parquet, the report."""
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
@@ -26,13 +26,13 @@ class Results:
             part.replace(self.folder / f"{name}.parquet")
             self.write_text(f"{name}.csv", for_people.get(name, frame).write_csv())
 
-    def write_pages(self, folder: str, pages: Mapping[str, str]) -> None:
-        """Let the folder hold these pages and nothing else; whoever looks sees the pages of one run only."""
+    def write_pages(self, folder: str, pages: Iterable[tuple[str, str]]) -> None:
+        """Let the folder hold these pages (name, text) and nothing else; whoever looks sees those of one run only."""
         self.folder.mkdir(parents=True, exist_ok=True)
         for left in self.folder.glob(f".{folder}-*"):
             shutil.rmtree(left)
         new, old = (Path(mkdtemp(prefix=f".{folder}-", dir=self.folder)) for _ in range(2))
-        for name, text in pages.items():
+        for name, text in pages:
             (new / name).write_text(text, encoding="utf-8")
             sync(new / name)
         if (self.folder / folder).exists():
