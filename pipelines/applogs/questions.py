@@ -4,12 +4,11 @@ Users with a task pack are asked what it asks. Of users with a timeline alone th
 questions are made at the checkpoints of the calendar.
 """
 
-import json
 from collections.abc import Mapping
 
 import polars as pl
 
-from pipelines.applogs.services import Moment, services
+from pipelines.applogs.services import moments_by_state, services
 from pipelines.applogs.settings import AppLogSettings
 from pipelines.applogs.state_values import family_of
 from pipelines.applogs.step_tables import BROUGHT, PUBLISHED
@@ -106,10 +105,7 @@ def _told(mine: Tables, checkpoints: pl.DataFrame, keys: pl.DataFrame, settings:
 def _asked(
     states: pl.DataFrame, checkpoints: pl.DataFrame, moments: pl.DataFrame, settings: AppLogSettings
 ) -> list[Asked]:
-    when = {
-        (row["user_id"], row["state_key"]): Moment(row["scenario"], json.loads(row["slots"]))
-        for row in moments.to_dicts()
-    }
+    when = moments_by_state(moments)
     makers = {
         "state_completion": lambda: state_completion(states, checkpoints, settings.truth),
         "personalised_service": lambda: services(states, checkpoints, settings.truth, when),

@@ -51,6 +51,13 @@ class Moment:
     slots: Mapping[str, str]
 
 
+def moments_by_state(rows: pl.DataFrame) -> dict[tuple[str, str], Moment]:
+    """Rows of table `state_moments` by (user_id, state_key)."""
+    return {
+        (row["user_id"], row["state_key"]): Moment(row["scenario"], json.loads(row["slots"])) for row in rows.to_dicts()
+    }
+
+
 def services(
     states: pl.DataFrame, checkpoints: pl.DataFrame, truth: str, moments: Mapping[tuple[str, str], Moment]
 ) -> Asked:

@@ -267,6 +267,42 @@ def test_the_card_counts_what_is_there() -> None:
     )
 
 
+def test_the_card_counts_services_and_logs_that_name_their_key() -> None:
+    """Of the hand-made states gym and habits have a service: 3, 2 and 1 of the 5, 4 and 3 that are asked."""
+    made = by_hand()
+    one = {row["measure"]: row["here"] for row in card([measured(made)]).iter_rows(named=True)}
+    assert made.moments["state_key"].to_list() == [GYM]
+    served = [one[f"{family}s served at a checkpoint"] for family in ("attribute", "habit", "preference")]
+    assert served == pytest.approx([2 / 3, 4 / 3, 0])
+    assert one["keys asked that no service needs, at a checkpoint"] == pytest.approx(2)
+    shares = {}
+    for text in ("nothing of the kind", "a day at the gym", "gear, for sports"):
+        logs = [{**log, "request": {"text": text}, "response": {}} for log in made.app_logs]
+        rows = card([measured(replace(made, app_logs=logs))])
+        shares[text] = rows.filter(pl.col("measure").str.starts_with("share of evidence logs"))["here"].to_list()
+    supports = made.evidence.filter(pl.col("role").cast(pl.String) == "supports")
+    gym, gear = (supports.filter(pl.col("state_key") == key).height for key in (GYM, SHOES))
+    assert shares["nothing of the kind"] == [0, 0, 0]
+    assert shares["a day at the gym"] == pytest.approx([gym / (gym + gear), 0, 0])
+    assert shares["gear, for sports"] == pytest.approx([gear / (gym + gear), 0, 0])
+
+
+def test_most_logs_that_show_an_attribute_do_not_name_its_key() -> None:
+    """Neither the key's words nor the label: a search for the name of a state does not find all that is said of it."""
+    shares = [measured(user(index)).measures for index in range(6)]
+    measure = "share of evidence logs of attributes that hold a word of the key"
+    assert 0.1 < sum(one[measure] for one in shares) / 6 < 0.5
+    n = n_headed = 0
+    for index in range(6):
+        labels = {one.value_id: one.facts["label"].lower() for one in world_of(3, index).intervals}
+        for row in user(index).evidence.filter(pl.col("value_id") != "").iter_rows(named=True):
+            request = user(index).app_logs[row["position"]]["request"]
+            if heading := request.get("title") or request.get("subject") or request.get("database_name"):
+                n += 1
+                n_headed += labels[row["value_id"]] in heading.lower()
+    assert n > 500 and 0.05 < n_headed / n < 0.25
+
+
 def test_surfaces_leave_out_digits_and_what_states_hold() -> None:
     def chat(text: str) -> Json:
         request = {"to": "contact_sister", "message": text}

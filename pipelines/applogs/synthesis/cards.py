@@ -1,6 +1,7 @@
 """The statistics card: what synthetic users come to, beside what is published of the real set (reference 1, 2)."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import fsum
@@ -11,10 +12,14 @@ import polars as pl
 from pipelines.applogs.anchors import calendar_anchors
 from pipelines.applogs.app_logs import read_app_logs
 from pipelines.applogs.checkpoints import cut
+from pipelines.applogs.json_text import dump
 from pipelines.applogs.retention import value_histories
+from pipelines.applogs.services import moments_by_state, services, telling_words
+from pipelines.applogs.state_values import family_of, humanised
 from pipelines.applogs.synthesis.askable import askable
 from pipelines.applogs.synthesis.trajectories import Trajectory, log_file
 from pipelines.applogs.synthesis.world import WINDOW_MONTHS
+from pipelines.applogs.tables import FAMILIES
 from pipelines.applogs.truth import as_of_truth, finished_chain_truth, truth_differences
 
 CARD = {"measure": pl.String, "here": pl.Float64, "least": pl.Float64, "most": pl.Float64, "published": pl.String}
@@ -95,12 +100,38 @@ def _of_user(one: Trajectory) -> dict[str, float]:
         "evidence logs of a preference": _mean(sizes.get("preference")),
         "evidence logs of a habit at the first checkpoint": _mean(first_habits),
         "distractors of a key": _mean(last["distractors"].list.len()),
+        **_served(one, values, checkpoints),
+        **_naming(one),
         "keys never held that are imitated": one.evidence.join(one.intervals, on="state_key", how="anti")[
             "state_key"
         ].n_unique(),
         "surfaces of an API": of_an_api,
         "share of texts with a surface of their own": own,
         "keys asked where as_of and finished_chain differ, at a checkpoint": differ.height / n_checkpoints,
+    }
+
+
+def _served(one: Trajectory, values: pl.DataFrame, checkpoints: pl.DataFrame) -> dict[str, float]:
+    """States of a family that a service is asked for, and asked states that none is, at a checkpoint on average."""
+    items = services(values, checkpoints, "as_of", moments_by_state(one.moments)).gold_items
+    count, n = Counter(items["family"].cast(pl.String)), checkpoints.height
+    served = {f"{family}s served at a checkpoint": count[family] / n for family in FAMILIES}
+    return {**served, "keys asked that no service needs, at a checkpoint": (values.height - items.height) / n}
+
+
+def _naming(one: Trajectory) -> dict[str, float]:
+    """Share of the logs that support a state of a family in which a word of the state's key stands."""
+    pairs = one.evidence.filter(pl.col("role").cast(pl.String) == "supports").select("state_key", "position").unique()
+    n_logs: Counter[str] = Counter()
+    n_naming: Counter[str] = Counter()
+    for key, position in pairs.iter_rows():
+        log, family = one.app_logs[position], family_of(key)
+        n_logs[family] += 1
+        words = telling_words(dump([log["request"], log["response"]]))
+        n_naming[family] += not words.isdisjoint(telling_words(humanised(key)))
+    return {
+        f"share of evidence logs of {family}s that hold a word of the key": n_naming[family] / max(n_logs[family], 1)
+        for family in FAMILIES
     }
 
 
