@@ -2,7 +2,8 @@
 
 Strict where a guess could become an answer: one JSON value, no key twice, no NaN,
 nothing beyond the schema. Lenient only about the wrapping that models add: blanks
-and one code fence.
+and one code fence. Half of a character, which JSON can escape and nothing can keep,
+is read as `?`.
 """
 
 import json
@@ -38,13 +39,13 @@ def parse(reply: Reply, model: type[T]) -> Parsed[T]:
     if fenced := _FENCE.match(text):
         text = fenced.group(1)
     try:
-        raw = json.loads(text, object_pairs_hook=_once, parse_constant=_refuse)
+        raw = _whole(json.loads(text, object_pairs_hook=_once, parse_constant=_refuse))
     except (ValueError, RecursionError) as error:
         return Parsed("not_json", reason=str(error).partition(":")[0] or "not JSON")
     try:
         return Parsed("ok", model.model_validate(raw))
     except ValidationError as error:
-        wrong = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['type']}" for one in error.errors()[:5])
+        wrong = "; ".join(f"{'.'.join(map(str, _place(one)))}: {one['type']}" for one in error.errors()[:5])
         return Parsed("wrong_schema", reason=wrong)
 
 
@@ -73,6 +74,20 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(value) < len(pairs):
         raise ValueError("a key is given twice")
     return value
+
+
+def _whole(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, list):
+        return [_whole(one) for one in value]
+    return _once([(_whole(name), _whole(one)) for name, one in value.items()]) if isinstance(value, dict) else value
+
+
+def _place(error: Any) -> tuple[int | str, ...]:
+    """Where the error is; the name of a field that there is not would be the model's own text."""
+    place: tuple[int | str, ...] = error["loc"]
+    return place[:-1] if error["type"] == "extra_forbidden" else place
 
 
 def _refuse(name: str) -> Any:

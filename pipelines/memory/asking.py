@@ -171,8 +171,8 @@ class ModelMemory(JsonMemory):
 
 
 def said(text: str) -> str:
-    """What a model wrote, on one line and free of control characters and of halves of characters."""
-    return plain(text.encode("utf-8", "ignore").decode("utf-8"))
+    """What a model wrote, on one line and free of control characters."""
+    return plain(text)
 
 
 def cited(

@@ -209,6 +209,15 @@ def test_a_content_counts_once_however_many_systems_gave_it() -> None:
     assert calibrate(pl.concat([again, judged]), said, "core_correct") == calibrate(judged, said, "core_correct")
 
 
+def test_an_error_on_a_content_does_not_hide_the_verdict_that_another_system_has_on_it() -> None:
+    judged, said = table(4, 1, 1, 4)
+    failed = judged.with_columns(pl.lit("judge_error").alias("status"), pl.lit(None, pl.Boolean).alias("core_correct"))
+    alone = calibrate(judged, said, "core_correct")
+    for arms in ([judged, failed], [failed, judged]):
+        assert calibrate(pl.concat(arms), said, "core_correct") == alone
+        assert calibrate(pl.concat(arms).sample(fraction=1, shuffle=True, seed=1), said, "core_correct") == alone
+
+
 def test_order_of_rows_changes_nothing() -> None:
     judged, said = table(40, 10, 5, 45, unlabelled=31)
     expected = calibrate(judged, said, "core_correct")

@@ -73,6 +73,13 @@ def test_what_spreadsheets_write_is_read(delimiter: str, line_end: str) -> None:
     assert found.height == 6 and found["label"].sum() == 3
 
 
+def test_a_sheet_whose_cells_are_as_long_as_a_judges_context_is_read() -> None:
+    long = parts(part("i", reference="a visit to the shop | " * 20_000))
+    blank = sheet(slice_of(long, 1))
+    assert blank.endswith('""\n')
+    assert read_sheet(f'{blank[:-3]}"yes"\n', long)["label"].to_list() == [True]
+
+
 @settings(max_examples=60, deadline=None)
 @given(text=st.text(max_size=30), lead=st.sampled_from(["", "=", "+", "-", "@", "\t", "\r", '"', "'", "a\nb;,"]))
 def test_any_text_survives_beside_its_label_and_no_cell_is_a_formula(text: str, lead: str) -> None:

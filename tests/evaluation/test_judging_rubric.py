@@ -25,6 +25,7 @@ from pipelines.evaluation.judging.rubric import (
 from pipelines.evaluation.judging.summary import summary
 from pipelines.models import ModelStopped, Reply, Request
 from pipelines.prompts import Prompt, load
+from pipelines.replies import parse
 from resources.tokenizer import load_tokens
 
 TOKENS = load_tokens()
@@ -117,6 +118,20 @@ def test_a_part_left_out_or_judged_twice_is_an_error_of_that_part(judgments: lis
     assert verdicts.select("status", "reason", "core_correct").rows() == [
         ("ok", "", True), ("judge_error", reason, None),
     ]  # fmt: skip
+
+
+def test_half_of_a_character_in_a_judges_words_is_no_fault_of_its_verdict() -> None:
+    """JSON can escape what no table can hold."""
+    judge, _ = judge_of(lambda request: said(judgment("p01", analysis="\ud800 seen"), judgment("p02")))
+    verdicts = judge.verdicts(TWO)
+    assert verdicts["status"].to_list() == ["ok", "ok"] and verdicts["analysis"].to_list() == ["? seen", "seen"]
+    judge, _ = judge_of(lambda request: said(judgment("p01\udfff"), judgment("p02")))
+    assert set(judge.verdicts(TWO)["reason"]) == {"unknown_part"}
+
+
+def test_the_reason_of_an_error_says_nothing_that_the_model_said() -> None:
+    reply = Reply(said(judgment("p01", **{"the secret word": 1}), judgment("p02")), "ok")
+    assert parse(reply, CORE_DETAIL.reply).reason == "judgments.0: extra_forbidden"
 
 
 def test_only_what_cannot_be_read_is_asked_again() -> None:

@@ -142,7 +142,7 @@ def test_hostile_text_stays_on_its_line_and_out_of_the_instructions() -> None:
     calm.ingest(day_batch(0, 0))
     assert llm.asked[0].messages[0] == other.asked[0].messages[0]
     lines = memory.readout(2_000).description.split("\n")
-    assert len(lines) == 2 and lines[1] == "interests: half" and all(line.isprintable() for line in lines)
+    assert len(lines) == 2 and lines[1] == "interests: ?half" and all(line.isprintable() for line in lines)
 
 
 def test_it_needs_a_model_and_room() -> None:

@@ -74,8 +74,9 @@ class Corrected:
 def calibrate(verdicts: pl.DataFrame, labels: pl.DataFrame, field: str, seed: int = 0) -> Calibration:
     """Hold the verdicts on `field` (a yes or no) against the labels (`labelling.LABELS`).
 
-    A content that several systems gave counts once, for the first of its users. Labels of contents that have no verdict
-    raise `ValueError`, because a slice that the judge picks from is none; so does a field that is no yes or no.
+    A content that several systems gave counts once, for the first of its users, as a verdict where one of them has one.
+    Labels of contents that have no verdict raise `ValueError`, because a slice that the judge picks from is none; so
+    does a field that is no yes or no.
     Raises `MixedJudges`.
     """
     judge = only_judge(verdicts)
@@ -83,7 +84,9 @@ def calibrate(verdicts: pl.DataFrame, labels: pl.DataFrame, field: str, seed: in
         raise ValueError(f"{field} is no yes or no of these verdicts; calibrate a field of kind bool")
     if labels.is_empty():
         return Calibration("uncalibrated", "nothing is labelled", judge, field)
-    once = verdicts.sort("user_id", "item", "part").unique("content", keep="first", maintain_order=True)
+    # Arms may give one content, and a judge may have erred in one of them: a verdict stands before an error.
+    order = verdicts.sort("user_id", "item", "part", pl.col("status") != "ok", field)
+    once = order.unique("content", keep="first", maintain_order=True)
     both = labels.join(once.select("content", "user_id", "status", field), on="content", how="left")
     if lost := both["user_id"].null_count():
         raise ValueError(f"{lost} labelled answers have no verdict; judge them too, with the same judge")

@@ -85,6 +85,8 @@ def read_sheet(text: str, parts: pl.DataFrame, name: str = "the sheet") -> pl.Da
 
 def _rows(text: str, name: str) -> list[tuple[int, dict[str, str]]]:
     """The rows with the line on which each begins. Raises `BadSheet` on a file that is no such sheet."""
+    # A cell holds what a judge was shown, which may be more than the module takes of one unless told.
+    csv.field_size_limit(max(csv.field_size_limit(), len(text)))
     lines = io.StringIO(text.removeprefix("\ufeff"), newline="")
     header = lines.readline()
     delimiter = max(",;\t", key=header.count)
