@@ -7,10 +7,9 @@ enforced here whatever the method says.
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Event, Lock
+from threading import Lock
 from typing import Any, NamedTuple, Protocol
 
 import polars as pl
@@ -28,6 +27,7 @@ from pipelines.memory.contract import (
     Tokens,
     within_budget,
 )
+from pipelines.memory.side_by_side import side_by_side
 from pipelines.memory.timeline import Arrived, Histories, Question, timeline
 from pipelines.models import Model
 from pipelines.schema import TABLES
@@ -92,7 +92,7 @@ def replay(
     """
     chosen = sorted(given.users if users is None else users)
     lend = donor_of((donors or given).users, seed) if spec.stream == "other_user" else {}
-    stop, lock, done = Event(), Lock(), 0
+    lock, done = Lock(), 0
 
     def asked() -> None:
         nonlocal done
@@ -101,7 +101,7 @@ def replay(
             if progress is not None:
                 progress(done)
 
-    def rows_of(user: str) -> _Replayed:
+    def rows_of(user: str, stopped: Callable[[], bool]) -> _Replayed:
         borrowed = spec.stream == "other_user"
         owner = lend.get(user, user) if borrowed else user
         steps = _borrowed(given, donors or given, user, lend.get(user)) if borrowed else timeline(given, [user])
@@ -109,7 +109,7 @@ def replay(
         rows: list[tuple[Any, ...]] = []
         held: list[tuple[int, Sequence[Claim]]] = []
         for step in steps:
-            if stop.is_set():
+            if stopped():
                 break
             if isinstance(step, Arrived):
                 memory.take(step.batch)
@@ -122,25 +122,7 @@ def replay(
                 asked()
         return _Replayed(rows, memory.current().stats(), held)
 
-    def guarded(user: str) -> _Replayed:
-        try:
-            return rows_of(user)
-        except BaseException:
-            stop.set()
-            raise
-
-    pool, waits = ThreadPoolExecutor(threads), True
-    try:
-        found = list(pool.map(guarded, chosen) if threads > 1 else map(rows_of, chosen))
-    except BaseException as error:
-        # Interrupted while threads wait for replies, which may take minutes: who made the model ends its calls, and
-        # with them the threads.
-        waits = isinstance(error, Exception)
-        raise
-    finally:
-        # No thread may begin another batch.
-        stop.set()
-        pool.shutdown(wait=waits, cancel_futures=True)
+    found = side_by_side(chosen, rows_of, threads)
     for user, own in zip(chosen, found, strict=True):
         if closed is not None:
             closed(user, own.stats)

@@ -1,11 +1,13 @@
 """Work on several users at once, whose rows are the same as one after another (ours)."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from threading import Event
 from typing import TypeVar
 
 Result = TypeVar("Result")
+LOOK_SECONDS = 1.0
+"""An interrupt that comes just as a wait begins is seen when it ends, so no wait is longer."""
 
 
 def side_by_side(users: Sequence[str], work: Callable[[str, Callable[[], bool]], Result], threads: int) -> list[Result]:
@@ -27,7 +29,7 @@ def side_by_side(users: Sequence[str], work: Callable[[str, Callable[[], bool]],
         return [guarded(user) for user in users]
     pool, waits = ThreadPoolExecutor(threads), True
     try:
-        return list(pool.map(guarded, users))
+        return _results([pool.submit(guarded, user) for user in users])
     except BaseException as error:
         # Interrupted while threads wait for replies, which may take minutes: who made the model ends its calls, and
         # with them the threads.
@@ -36,3 +38,10 @@ def side_by_side(users: Sequence[str], work: Callable[[str, Callable[[], bool]],
     finally:
         stop.set()
         pool.shutdown(wait=waits, cancel_futures=True)
+
+
+def _results(futures: Sequence["Future[Result]"]) -> list[Result]:
+    while True:
+        done, left = wait(futures, LOOK_SECONDS, FIRST_EXCEPTION)
+        if not left or any(one.exception() for one in done):
+            return [one.result() for one in futures]

@@ -3,6 +3,7 @@
 import signal
 import threading
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -115,3 +116,35 @@ def test_the_first_of_two_writers_wins(tmp_path: Path) -> None:
     found = kept.find("abcd")
     assert found is not None
     assert (found / "who").read_text() == "first"
+
+
+def emptied(file: Path) -> None:
+    file.write_bytes(b"")
+
+
+def changed(file: Path) -> None:
+    """One bit, as a disk may lose it."""
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(bytes(content))
+
+
+@pytest.mark.parametrize("damage", [emptied, changed, Path.unlink])
+@pytest.mark.parametrize("at", ["first", "last", "all"])
+def test_a_damaged_memory_is_set_aside_and_built_again(
+    given: Histories, tmp_path: Path, damage: Callable[[Path], None], at: str
+) -> None:
+    kept = KeptMemories(tmp_path)
+    spec, _ = counting()
+    whole = replay(spec, spec.config_model(), given, BUDGET, load_tokens(), checkpoints=kept)
+    states = sorted(tmp_path.rglob("state.json"))
+    hurt = {"first": states[:1], "last": states[-1:], "all": states}[at]
+    for file in hurt:
+        damage(file)
+    spec, taken = counting()
+    again = replay(spec, spec.config_model(), given, BUDGET, load_tokens(), checkpoints=kept)
+    assert_frame_equal(again, whole)
+    assert taken.total() == len(hurt) == len(list(tmp_path.rglob(".damaged-*")))
+    spec, taken = counting()
+    assert_frame_equal(replay(spec, spec.config_model(), given, BUDGET, load_tokens(), checkpoints=kept), whole)
+    assert not taken
