@@ -1,7 +1,8 @@
 """Fields of answers held against the truth by rule: typed, without a judge, nothing partial for a wrong type (ours).
 
-A field of a structured answer is compared as its type (`judging.comparators`); a point
-on a message is looked for in the message (`mentions`).
+A field of a structured answer is compared as its type (`judging.comparators`), names,
+statements of preference and sets of names by core and detail (`judging.partial`); a
+point on a message is looked for in the message (`mentions`).
 """
 
 import json
@@ -21,10 +22,10 @@ from pipelines.evaluation.judging.comparators import (
     entity,
     exact,
     number,
-    set_f1,
     time_of_day,
     weekdays,
 )
+from pipelines.evaluation.judging.partial import is_preference, name, preference, set_of_names
 
 MINUTES = 5.0
 """Tolerance of times, after the judge's guidance on the core of a time (reference 5.8)."""
@@ -46,19 +47,21 @@ def frequency() -> Comparator:
 
 def _comparators(minutes: float) -> dict[str, Callable[[], Comparator]]:
     return {
-        "entity": entity,
+        "entity": name,
+        PREFERENCE: preference,
         "exact": exact,
         "number": number,
         "time of day": lambda: time_of_day(minutes),
         "date": date,
         "weekdays": weekdays,
-        "set": set_f1,
         "frequency": frequency,
         "identity": exact,
     }
 
 
 SETS = ("weekdays", "set")
+PREFERENCE = "preference"
+"""Kind, ours, of the entities that state a preference: told by their words, for a free form has one name for all."""
 
 
 def agreements(parts: pl.DataFrame, standing: pl.DataFrame, minutes: float = MINUTES) -> pl.DataFrame:
@@ -69,15 +72,15 @@ def agreements(parts: pl.DataFrame, standing: pl.DataFrame, minutes: float = MIN
     """
     told = standing.select(*ITEM, "answer", message=pl.col("service_family").cast(pl.String) == "user_communication")
     asked = parts.join(told, on=ITEM, how="inner").with_row_index("row").with_columns(pl.col("kind").cast(pl.String))
-    asked = asked.with_columns(_values_at(asked).alias("given"), pl.col("message").fill_null(False))
+    asked = asked.with_columns(_values_at(asked).alias("given"), _typed(asked), pl.col("message").fill_null(False))
     compared = []
-    for (kind, message), rows in asked.filter(pl.col("expected").is_not_null()).group_by("kind", "message"):
-        frame = rows.select("row", expected=_texts(rows["expected"], kind), given=_texts(rows["given"], kind))
-        if message:
-            agreed = mentioned(frame["expected"], _texts(rows["answer"], "exact"), str(kind), minutes)
-        else:
-            agreed = compare(frame, _comparators(minutes)[str(kind)]())
-        compared.append(frame.select("row").with_columns(agreed.alias("agreement")))
+    for (kind, message), rows in asked.filter(pl.col("expected").is_not_null()).group_by("type", "message"):
+        shown = ["expected", "answer" if message else "given"]
+        # Each pair of values is compared once: many users and checkpoints share theirs.
+        pairs = rows.select(shown).unique(maintain_order=True)
+        agreed = pairs.with_columns(_agreement(pairs, str(kind), bool(message), minutes).alias("agreement"))
+        told = rows.select("row", *shown).join(agreed, on=shown, nulls_equal=True)
+        compared.append(told.select("row", "agreement"))
     empty = pl.DataFrame(schema={"row": pl.UInt32, "agreement": pl.Float64})
     return (
         asked.join(pl.concat([empty, *compared]), on="row", how="left")
@@ -85,6 +88,14 @@ def agreements(parts: pl.DataFrame, standing: pl.DataFrame, minutes: float = MIN
         .with_columns(pl.col("kind").cast(parts.schema["kind"]))
         .sort(*ITEM, "place")
     )
+
+
+def _agreement(pairs: pl.DataFrame, kind: str, message: bool, minutes: float) -> pl.Series:
+    expected = _texts(pairs["expected"], kind)
+    if message:
+        return mentioned(expected, _texts(pairs["answer"], "exact"), kind, minutes)
+    frame = pl.DataFrame({"expected": expected, "given": _texts(pairs["given"], kind)})
+    return set_of_names(frame) if kind == "set" else compare(frame, _comparators(minutes)[kind]())
 
 
 def item_agreements(agreed: pl.DataFrame) -> pl.DataFrame:
@@ -96,6 +107,13 @@ def item_agreements(agreed: pl.DataFrame) -> pl.DataFrame:
     passed = (agreement.filter(gate).fill_null(1.0) == 1.0).all()
     rest = agreement.filter(~gate & pl.col("judged")).mean()
     return agreed.group_by(ITEM).agg(pl.when(passed).then(rest).otherwise(0.0).alias("mechanical")).sort(ITEM)
+
+
+def _typed(rows: pl.DataFrame) -> pl.Expr:
+    texts = rows.filter(pl.col("kind") == "entity")["expected"].unique().drop_nulls().to_list()
+    stated = [text for text in texts if is_preference(str(json.loads(text)))]
+    preferred = (pl.col("kind") == "entity") & pl.col("expected").is_in(stated)
+    return pl.when(preferred).then(pl.lit(PREFERENCE)).otherwise("kind").alias("type")
 
 
 def _values_at(rows: pl.DataFrame) -> pl.Series:

@@ -8,6 +8,8 @@ import re
 import polars as pl
 
 from pipelines.evaluation.judging.comparators import WEEKDAY_WORDS, entity, time_of_day, weekdays
+from pipelines.evaluation.judging.partial import CORE, head_and_rest
+from pipelines.evaluation.judging.stems import STOP, content, stem, stemmed
 
 _TIME = r"(?i)\b\d{1,2}:\d{2}(?:\s*[ap]\.?m\b\.?)?|\b\d{1,2}\s*[ap]\.?m\b\.?"
 _DAY = (
@@ -22,15 +24,22 @@ HOW_OFTEN = {
     "monthly_nth_weekday": r"\b(?:monthly|(?:every|each) month|of (?:the|every|each) month)\b",
 }
 """Frequency → what says so."""
-_STOP = frozenset({"a", "an", "the", "of", "with", "and", "for", "to", "in", "on", "at", "my", "your"})
-_ENDING = re.compile(r"(?:ings?|ers?|ed|es|s|e)$")
+_GENERAL_WORDS = """
+activity block break bit catch check daily day early evening every fortnightly habit hour late lunchtime midday monthly
+morning night noon occasional practice quick regular review ritual round routine session short slot time visit week
+weekday weekend weekly work yearly monday tuesday wednesday thursday friday saturday sunday afternoon
+"""
+GENERAL = frozenset(_GENERAL_WORDS.split())
+"""Words of a routine's name that many routines share: when it is, and that it is some occasion."""
+_GENERAL = frozenset(map(stem, GENERAL))
 
 
 def mentioned(expected: pl.Series, messages: pl.Series, kind: str, minutes: float) -> pl.Series:
     """How far each message says the right value, 0 to 1; 0 for no message.
 
     time of day: some time within `minutes`. weekdays: F1 of the days it names. frequency: whether it says how often.
-    identity: every word of the name, endings aside. set: share of the members named. Others: the value as a name.
+    identity: every word of the name that is not `GENERAL`, endings aside. set: share of the members named. Others: the
+    value as a name, `partial.CORE` for its head and the rest for its other words.
     `expected` holds texts (lists of them for weekdays and sets).
     """
     frame = pl.DataFrame({"right": expected, "message": messages.fill_null("")})
@@ -71,27 +80,37 @@ def _searched(frame: pl.DataFrame, patterns: dict[str, str]) -> pl.Series:
 
 
 def _identities(frame: pl.DataFrame) -> pl.Series:
-    words = {right: _stems(right) for right in _values(frame)}
-    pairs = pl.DataFrame(
-        {"right": list(words), "stem": list(words.values())}, schema={"right": pl.String, "stem": pl.List(pl.String)}
-    ).explode("stem")
-    rows = frame.with_row_index("row").join(pairs, on="right", how="left", maintain_order="left")
-    said = pl.col("message").str.to_lowercase().str.contains(pl.concat_str(pl.lit(r"\b"), pl.col("stem")))
-    all_said = rows.select("row", said.fill_null(False).alias("said")).group_by("row").agg(pl.col("said").all())
-    return all_said.sort("row")["said"].cast(pl.Float64).alias("agreement")
+    names = {right: _telling(right) for right in _values(frame)}
+    told = pl.DataFrame(
+        {"right": list(names), "telling": list(names.values())},
+        schema={"right": pl.String, "telling": pl.List(pl.String)},
+    )
+    rows = frame.join(told, on="right", how="left", maintain_order="left")
+    said = stemmed(pl.col("message").str.to_lowercase().str.extract_all(r"\w+"))
+    missing = pl.col("telling").list.set_difference(said).list.len()
+    return rows.select((missing == 0).cast(pl.Float64).alias("agreement")).to_series()
 
 
-def _stems(name: str) -> list[str]:
-    words = [word for word in re.findall(r"\w+", name.lower()) if word not in _STOP]
-    return [re.escape(_ENDING.sub("", word) if len(word) > 4 else word) for word in words or re.findall(r"\w+", name)]
+def _telling(name: str) -> list[str]:
+    """The words by which a message is known to be about a routine: those of its name that are not `GENERAL`.
+
+    All of them must be said. Of a name of general words alone, all of these are telling.
+    """
+    words = [stem(word) for word in re.findall(r"\w+", name.lower())]
+    content = [word for word in words if word not in STOP] or words
+    return [word for word in content if word not in _GENERAL] or content
 
 
 def _names(frame: pl.DataFrame) -> pl.Series:
-    read = entity().read
-    found = pl.concat_str(pl.lit(" "), read(pl.col("message")), pl.lit(" ")).str.contains(
-        pl.concat_str(pl.lit(" "), read(pl.col("right")), pl.lit(" ")), literal=True
-    )
-    return frame.select(found.fill_null(False).cast(pl.Float64).alias("agreement")).to_series()
+    """A name is said by its head; its other words are the detail."""
+    said = pl.concat_str(pl.lit(" "), entity().read(pl.col("message")), pl.lit(" "))
+    head, rest = head_and_rest(pl.col("right"))
+    found = said.str.contains(pl.concat_str(pl.lit(" "), head, pl.lit(" ")), literal=True)
+    words = content(said.str.split(" "))
+    share = rest.list.set_intersection(words).list.len() / rest.list.len()
+    detail = pl.when(rest.list.len() > 0).then(share).otherwise(1.0)
+    agreed = pl.when(found).then(CORE + (1 - CORE) * detail).otherwise(0.0)
+    return frame.select(agreed.fill_null(0.0).alias("agreement")).to_series()
 
 
 def _members(frame: pl.DataFrame) -> pl.Series:

@@ -12,8 +12,9 @@ from pipelines.applogs.mechanical import item_agreements
 from pipelines.applogs.tables import APPLOG_TABLES
 from pipelines.evaluation.judging import PARTS
 from pipelines.evaluation.judging.core_detail import CORE, DETAIL, item_scores
+from pipelines.evaluation.judging.partial import CORE as CORE_WORTH
 
-EVALUATOR_VERSION = "1"
+EVALUATOR_VERSION = "2"
 """Enters every comparison; raised when a number could come out differently."""
 _VERDICT = {"status": pl.String, CORE: pl.Boolean, DETAIL: pl.Int32}
 
@@ -76,8 +77,9 @@ def units(
 
 
 def points_by_rule(agreed: pl.DataFrame) -> pl.DataFrame:
-    """Which points hold by rule alone (ours): those whose value agrees in full. Points without a value are null."""
-    held = agreed.filter("point").select(*ITEM, "part", (pl.col("agreement") == 1.0).alias("correct"))
+    """Which points hold by rule alone (ours): names by their core, all others in full. Null without a value."""
+    enough = pl.when(pl.col("kind").cast(pl.String) == "entity").then(CORE_WORTH).otherwise(1.0)
+    held = agreed.filter("point").select(*ITEM, "part", (pl.col("agreement") >= enough).alias("correct"))
     return held.sort(*ITEM, "part")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 from applog_worlds import USER, answers, gold_item
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipelines.applogs.answers import standing
@@ -49,13 +49,23 @@ def agreed(right: Any, said: Any, minutes: float = 5) -> dict[str, float]:
         ({"days_of_month": [1, 15]}, {"days_of_month": [15, 1]}, 1.0),
         ({"start_date": "2024-01-07"}, {"start_date": "2024-01-07T00:00:00"}, 1.0),
         ({"gym": "The Iron-Works"}, {"gym": "iron works"}, 1.0),
-        ({"gym": "Iron Works"}, {"gym": "Iron Works Downtown"}, 0.0),
+        ({"gym": "Iron Works"}, {"gym": "Iron Works Downtown"}, 0.8),
+        ({"gym": "Iron Works"}, {"gym": "Gold Works"}, 0.0),
+        ({"statement": "Prefers tea over milk"}, {"statement": "tea"}, 1.0),
+        ({"statement": "Prefers tea over milk"}, {"statement": "milk over tea"}, 0.0),
+        (
+            {"value": "Usually prefers tea over milk, at night"},
+            {"value": "Usually likes tea over milk"},
+            0.8 + 0.2 * 2 / 3,
+        ),
+        ({"title": "Bridge over Troubled Water"}, {"title": "Bridge"}, 0.0),
         ({"gym": "Iron Works"}, {"gym": ["Iron Works"]}, 0.0),
         ({"gym": "Iron Works"}, "Iron Works", 0.0),
         ({"limit": 1500}, {"limit": "1,500.0"}, 1.0),
         ({"paid": False}, {"paid": "false"}, 1.0),
         ({"paid": False}, {"paid": True}, 0.0),
         ({"gear": ["Mat", "Shoes"]}, {"gear": ["shoes", "bike"]}, 0.5),
+        ({"gear": ["Mat, blue", "Shoes"]}, {"gear": ["shoes", "mat"]}, 0.9),
         ({"a.b": {"c": "x"}}, {"a.b": {"c": "X"}}, 1.0),
         ({"mood": "???"}, {"mood": "???"}, 1.0),
         ({"start_time": "after work"}, {"start_time": "After work."}, 1.0),
@@ -94,9 +104,23 @@ def test_a_value_without_fields_is_one_field() -> None:
         ("frequency", "every (odd) Monday", "Every (odd) Monday!", 1.0),
         ("identity", "budget review", "Time to review your budgets", 1.0),
         ("identity", "budget review", "time for your run", 0.0),
+        ("identity", "budget review", "Budgets are due", 1.0),
+        ("identity", "budget review", "Review your spending", 0.0),
+        ("identity", "reading hour", "are you ready?", 0.0),
+        ("identity", "reading hour", "an hour with a book", 0.0),
+        ("identity", "weekly planning", "plan your week", 1.0),
+        ("identity", "weekly planning", "your weekly check", 0.0),
+        ("identity", "morning run", "it is time for your runs", 1.0),
+        ("identity", "morning run", "a brunch in the morning", 0.0),
+        ("identity", "evening walk with spouse", "your walk", 0.0),
+        ("identity", "morning routine", "your morning coffee", 0.0),
+        ("identity", "morning routine", "your morning routine", 1.0),
         ("identity", "evening walk with spouse", "Your evening walking with your spouse", 1.0),
         ("entity", "Schenley Park", "meet at Schenley Park.", 1.0),
         ("entity", "Park", "meet at Parkway", 0.0),
+        ("entity", "Schenley Park, north gate", "meet at Schenley Park", 0.8),
+        ("entity", "Schenley Park, north gate", "north side of Schenley Park", 0.9),
+        ("entity", "Schenley Park, north gate", "at the north gate", 0.0),
         ("set", ["mat", "shoes"], "bring your mat", 0.5),
     ],
 )
@@ -129,6 +153,7 @@ values = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(values, values)
 def test_any_right_value_agrees_with_itself_and_any_answer_can_be_compared(value: Any, other: Any) -> None:
     right = normalised(value)
@@ -183,15 +208,16 @@ def test_100_000_fields_in_seconds() -> None:
     items = table_of("gold_items", [gold_item(f"i{i}", "x") for i in range(n)])
     said = {f"i{i}": right | {"count": i % 1000, "location": f"park {i}"} for i in range(n)}
     given_answers = answers(**said)
-    begun = time.perf_counter()
+    begun = time.process_time()
     table = agreements(parts, standing(items, given_answers))
     units = item_agreements(table)
-    took = time.perf_counter() - begun
+    took = time.process_time() - begun
     assert table["agreement"].sum() == 80_000 + 1000
     assert units["mechanical"].mean() == pytest.approx((80_000 + 1000) / 100_000)
-    assert took < 10, f"{took:.1f} s"
+    assert took < 10, f"{took:.1f} s of work"
 
 
+@settings(deadline=None)
 @given(st.permutations(range(6)))
 def test_row_order_does_not_matter(order: list[int]) -> None:
     rights = {f"i{i}": {"start_time": f"0{i}:00", "x": str(i)} for i in range(6)}
