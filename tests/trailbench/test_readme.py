@@ -1,4 +1,4 @@
-"""What the README shows to be copied works as it stands there."""
+"""What README and docs show to be copied works as it stands there, and what they link to exists."""
 
 import re
 import shlex
@@ -9,22 +9,26 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
+from pipelines.applogs.experiment import refuse
 from pipelines.commerce.mapping import load_mapping
 from pipelines.evaluation.experiment import own_settings, parse
 from pipelines.memory.registry import builtin_methods
 from pipelines.onchain.contenders import BASELINES
 from pipelines.onchain.experiment import arms
 from pipelines.onchain.histories import INTERFACES
+from pipelines.onchain.settings import OnchainSettings
 from trailbench import check_method
 
-README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).resolve().parents[2]
+FILES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+PAGES = {file: file.read_text(encoding="utf-8") for file in FILES}
+BLOCK = re.compile(r"^```\w*\n(.*?)^```", re.DOTALL | re.MULTILINE)
+BLOCKS = [found for text in PAGES.values() for found in BLOCK.findall(text)]
 
 
 def block(begins: str) -> str:
     """The code block whose first line is `begins`."""
-    found = [
-        text for text in re.findall(r"^```\w*\n(.*?)^```", README, re.DOTALL | re.MULTILINE) if text.startswith(begins)
-    ]
+    found = [text for text in BLOCKS if text.startswith(begins)]
     assert len(found) == 1, begins
     return str(found[0])
 
@@ -95,3 +99,39 @@ def test_the_exports_write_what_is_said(
     files = {"data": "data/visits", "whole": "gold/positives", "questions": "task.py"}
     assert all((tmp_path / folder / file).exists() for folder, file in files.items())
     assert {path.name for path in tmp_path.iterdir()} == {*files, "mine.yaml"}
+
+
+def anchors(page: Path) -> set[str]:
+    """What a link into a page may name: its headings as the web page has them."""
+    headings = re.findall(r"^#+ (.+)$", PAGES[page], re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", PAGES[page]):
+        if target.startswith(("http://", "https://")):
+            continue
+        file, _, anchor = target.partition("#")
+        there = (page.parent / file).resolve() if file else page
+        assert there.is_file(), f"{page.name}: {target}"
+        assert not anchor or anchor in anchors(there), f"{page.name}: {target}"
+
+
+def test_the_experiments_of_the_papers_are_accepted() -> None:
+    methods = builtin_methods()
+    for _, method, config in parse(block("# behaviormem.yaml"), "behaviormem.yaml").configured():
+        methods[method].config_model(**own_settings(config))
+    interfaces = parse(block("# interfaces.yaml"), "interfaces.yaml")
+    assert [arm.label for arm in arms(interfaces, "release", {"llm": "f"})] == [*BASELINES, *INTERFACES]
+    settings = OnchainSettings(**yaml.safe_load(block("# behaviorbench.yaml")))
+    changed = {
+        name for name in OnchainSettings.model_fields if getattr(settings, name) != getattr(OnchainSettings(), name)
+    }
+    assert changed == {"belief_split_rule"}, "the rest are defaults, as the page says"
+
+
+def test_the_experiment_on_app_logs_is_accepted() -> None:
+    experiment = parse(block("# dynamic.yaml"), "dynamic.yaml")
+    refuse(experiment, builtin_methods())
+    assert (experiment.judges, experiment.judged, experiment.readings) == (["core_detail"], 200, 300)
