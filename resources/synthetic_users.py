@@ -26,6 +26,8 @@ from resources.store import StoreError
 
 CARD, STATISTICS, GOLD = "card.json", "statistics.json", "gold"
 _STAGED, _LOCK = ".partial", ".lock"
+_DOCUMENT = ".*.tmp"
+"""A document that was being written when a run was killed."""
 _MAKER = "trailbench synth"
 _USER = re.compile(r"\d{3,}_user_\d{3,}")
 _OWN = frozenset({CARD, STATISTICS, GOLD, _STAGED, _LOCK})
@@ -72,13 +74,17 @@ def users_folder(to: Path, plan: Plan) -> Iterator[None]:
         except BlockingIOError:
             raise UsersRefused(f"another run writes to {to}; wait for it, or name another folder") from None
         shutil.rmtree(to / _STAGED, ignore_errors=True)
+        for cut_off in to.glob(_DOCUMENT):
+            cut_off.unlink()
         write_atomic(to / CARD, _text(plan.says()))
         (to / GOLD).mkdir(exist_ok=True)
         yield
+        shutil.rmtree(to / _STAGED, ignore_errors=True)
 
 
 def _refuse_foreign(to: Path, plan: Plan) -> None:
-    if all(path.name == _LOCK for path in to.iterdir()):
+    unfinished = {to / _LOCK, *to.glob(_DOCUMENT)}
+    if unfinished.issuperset(to.iterdir()):
         return
     try:
         found = json.loads((to / CARD).read_text(encoding="utf-8"))
@@ -92,7 +98,7 @@ def _refuse_foreign(to: Path, plan: Plan) -> None:
             raise UsersRefused(
                 f"{to} holds users made with {name} {other}, not {wanted}; name another folder, or remove it"
             )
-    known = {to / name for name in _OWN}
+    known = {*unfinished, *(to / name for name in _OWN)}
     for path in sorted([*to.iterdir(), *(to / GOLD).glob("*")]):
         if path not in known and not _USER.fullmatch(path.name):
             raise UsersRefused(f"{path} is no file of synthetic users; move it, or name another folder")

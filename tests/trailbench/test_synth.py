@@ -146,7 +146,7 @@ def test_a_killed_run_leaves_whole_users_and_goes_on(
     there = files(to)
     same = [there[name] == data for name, data in files(made).items() if "_user_" in name and name in there]
     assert len(same) >= 3 * len(FILES) and all(same)
-    assert not list((to / ".partial").iterdir())
+    assert not (to / ".partial").exists()
 
 
 def test_gold_without_its_logs_is_made_again(made: Path, cli: Cli, tmp_path: Path) -> None:
@@ -157,6 +157,17 @@ def test_gold_without_its_logs_is_made_again(made: Path, cli: Cli, tmp_path: Pat
     (to / "gold" / "002_user_002" / "state_changes.jsonl").write_text("cut")
     assert synth(cli, to, "--users", 2, "--seed", 5, *SMALL).json["made"] == 1
     assert all(files(made)[name] == data for name, data in files(to).items() if "_user_" in name)
+
+
+def test_a_document_that_was_cut_off_is_cleared_away(made: Path, cli: Cli, tmp_path: Path) -> None:
+    to = tmp_path / "h"
+    for _ in range(2):
+        to.mkdir(exist_ok=True)
+        (to / ".k3q9.tmp").write_text('{"made by": "tr')
+        synth(cli, to, "--users", 1, "--seed", 5, *SMALL)
+        assert sorted(path.name for path in to.iterdir()) == sorted(
+            [".lock", "001_user_001", "card.json", "gold", "statistics.json"]
+        )
 
 
 def test_folders_of_others_are_refused(made: Path, cli: Cli, tmp_path: Path) -> None:
