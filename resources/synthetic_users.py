@@ -73,6 +73,8 @@ def users_folder(to: Path, plan: Plan) -> Iterator[None]:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise UsersRefused(f"another run writes to {to}; wait for it, or name another folder") from None
+        # Again: until it was held, the folder may have become another run's.
+        _refuse_foreign(to, plan)
         shutil.rmtree(to / _STAGED, ignore_errors=True)
         for cut_off in to.glob(_DOCUMENT):
             cut_off.unlink()
