@@ -113,14 +113,16 @@ def _fingerprint(
             stated = spec.fingerprint(spec.config_model(**own_settings(config)))
             asks = sorted(role for role in ROLES if role in spec.needs)
             if not asks and BUILDER in config:
-                raise BadExperiment(f"method {method} asks no model: take `{BUILDER}` out of its configuration")
+                why = f"method {method} asks no model: take `{BUILDER}` out of its configuration"
+                raise BadExperiment(why, ("methods", method))
             names = {role: str(config.get(BUILDER, "")) or named.get(role, "") for role in asks}
             helpers = [models(role, name) for role, name in names.items()]
             helpers += [StaticEmbedder().fingerprint] if "embedder" in spec.needs else []
             return digest_json([stated, *helpers]) if helpers else stated
         except ValidationError as error:
             wrong = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors())
-            raise BadExperiment(f"method {method} does not take its configuration: {wrong}") from error
+            where = ("methods", method)
+            raise BadExperiment(f"method {method} does not take its configuration: {wrong}", where) from error
 
 
 def save_experiment(store: Store, bound: BoundExperiment) -> None:

@@ -1,6 +1,6 @@
 """`trailbench evaluate` and `report`: an experiment on a frozen release, through the jobs of the DAG."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,17 @@ from assets.board_inputs import GivenExperiment
 from assets.readers import READERS, WITHOUT_MODEL, asks_model, model_reader
 from pipelines.applogs.experiment import ASKED as QUESTIONS_ASKED
 from pipelines.applogs.experiment import DEFAULT as QUESTIONS
-from pipelines.evaluation.experiment import DEMO, DEMO_LLM, Arm, Experiment, parse, slice_of
+from pipelines.evaluation.experiment import (
+    DEMO,
+    DEMO_LLM,
+    Arm,
+    BadExperiment,
+    Experiment,
+    located,
+    parse,
+    require_known,
+    slice_of,
+)
 from pipelines.evaluation.judging.drawing import drawn_readouts
 from pipelines.evaluation.judging.grounded import GROUNDED
 from pipelines.evaluation.readers import Reader
@@ -46,16 +56,17 @@ FREEZES = ("release", "onchain_release", "applog_release")
 
 def experiment_named(name: str) -> Experiment:
     """A built-in experiment, or the one of a YAML file. Raises `ExportError` when there is neither, `BadExperiment`."""
-    if name in BUILT_IN:
-        return BUILT_IN[name]
+    return BUILT_IN[name] if name in BUILT_IN else parse(_text(name), name)
+
+
+def _text(name: str) -> str:
     path = Path(name)
     if not path.is_file():
         raise ExportError(f"no experiment {name!r}: name a YAML file, or one of {', '.join(BUILT_IN)}")
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise ExportError(f"{path}: byte {error.start} is not UTF-8; save the file as UTF-8 text") from error
-    return parse(text, str(path))
 
 
 def newest_release(home: Home) -> str:
@@ -81,13 +92,19 @@ def release_track(home: Home, release: str) -> str:
 def asked_for(home: Home, experiment: str | None, release: str | None, readers: list[str] | None) -> BoundExperiment:
     """The experiment that a command asks for: by default that of the release's track, on the newest release.
 
-    Raises `ExportError` as the functions that it is made of.
+    Raises `ExportError` as the functions that it is made of, `BadExperiment` with the line of the file.
     """
     named = None if experiment is None else experiment_named(experiment)
     wanted = release or (named.release if named else None) or newest_release(home)
     if named is None:
         named = default_experiment(release_track(home, wanted), readers or [])
-    return bind_to_release(home, named.model_copy(update={"readers": readers}) if readers else named, wanted)
+    try:
+        return bind_to_release(home, named.model_copy(update={"readers": readers}) if readers else named, wanted)
+    except BadExperiment as error:
+        # Readers of the call are on no line of the file.
+        if experiment is None or experiment in BUILT_IN or (readers and error.place[:1] == ("readers",)):
+            raise
+        raise located(error, _text(experiment), experiment) from error
 
 
 def default_experiment(track: str, readers: list[str]) -> Experiment:
@@ -102,7 +119,7 @@ def default_experiment(track: str, readers: list[str]) -> Experiment:
 def bind_to_release(home: Home, experiment: Experiment, release: str) -> BoundExperiment:
     """The experiment on a release, its users sampled among those that have an outcome.
 
-    Raises `ExportError` when the release has no pool to ask, or a reader or method is not known.
+    Raises `ExportError` when the release has no pool to ask, `BadExperiment` for what such a release does not know.
     """
     key = release_key(home, release)
     name = home.store.document(f"specs/frozen/{key}.json")["release"]
@@ -111,10 +128,13 @@ def bind_to_release(home: Home, experiment: Experiment, release: str) -> BoundEx
     if track != "commerce":
         binds = bind_predictors if track == "onchain" else bind_questions
         return binds(home, experiment, key, name, card)
-    _known("reader", [reader.partition(":")[0] for reader in experiment.readers], READERS)
+    require_known("reader", experiment.readers, READERS)
     if odd := [one for one in experiment.readers if ":" in one and not asks_model(one)]:
-        raise ExportError(f"reader {odd[0]} names a model and asks none; write {odd[0].partition(':')[0]}")
-    _known("method", experiment.methods, {*builtin_methods(), *(entry.name for entry in plugin_entries())})
+        why = f"reader {odd[0]} names a model and asks none; write {odd[0].partition(':')[0]}"
+        raise BadExperiment(why, ("readers", odd[0]))
+    require_known("method", experiment.methods, {*builtin_methods(), *(entry.name for entry in plugin_entries())})
+    if "split" in experiment.model_fields_set:
+        raise BadExperiment("split belongs to on-chain releases; take it out of the experiment", ("split",))
     pools = home.store.scan("pools", {"release": key}, home.shards)
     asked = slice_of(pools, experiment)
     if not asked.users:
@@ -131,12 +151,6 @@ def _reader(reader: str, experiment: Experiment, models: ModelAccess) -> Reader:
         return WITHOUT_MODEL[reader]()
     named = reader.partition(":")[2] or experiment.models.get("reader", "")
     return model_reader(models.unasked("reader", named), models.rules("reader").context_tokens)
-
-
-def _known(what: str, asked: Iterable[str], there_are: Iterable[str]) -> None:
-    known = sorted(there_are)
-    if unknown := sorted(set(asked) - set(known)):
-        raise ExportError(f"no {what} {', '.join(unknown)}; there are {', '.join(known)}")
 
 
 def run_experiment(instance: dg.DagsterInstance, home: Home, bound: BoundExperiment, step: Steps) -> Amount:

@@ -9,7 +9,7 @@ import polars as pl
 from assets.arms import GivenArm
 from assets.board_inputs import GivenExperiment
 from assets.judges import EVIDENCE, judge_model, parts_of, room, rubric_judge
-from pipelines.evaluation.experiment import Experiment
+from pipelines.evaluation.experiment import BadExperiment, Experiment, require_known
 from pipelines.evaluation.judging.grounded import GROUNDED, grounded_parts
 from pipelines.evaluation.judging.judged_section import unread
 from pipelines.evaluation.judging.labelling import read_sheet, sheet, slice_of
@@ -36,16 +36,15 @@ VERDICT_TOKENS = 50
 def judges_of(experiment: Experiment, models: ModelAccess, known: Collection[str]) -> dict[str, str]:
     """Judge, as the experiment names it → its fingerprint; `known` are the rubrics of the track.
 
-    Raises `ExportError` for an unknown or a repeated one.
+    Raises `BadExperiment` for an unknown or a repeated one.
     """
     found: dict[str, str] = {}
+    require_known("judge", experiment.judges, known, " on such a release")
     for judge in experiment.judges:
-        if (rubric := judge.partition(":")[0]) not in known:
-            raise ExportError(f"no judge {rubric} on such a release; there are {', '.join(sorted(known))}")
         model = models.unasked("judge", judge_model(judge, experiment.models))
         made = rubric_judge(judge, model, models).fingerprint
         if made in found.values():
-            raise ExportError(f"judge {judge} is one that the experiment names before; name each once")
+            raise BadExperiment(f"judge {judge} is one that is named before; name each once", ("judges", judge))
         found[judge] = made
     return found
 
@@ -89,21 +88,21 @@ def _evidence_tokens(home: Home, bound: BoundExperiment) -> list[int]:
 def judged_rows(given: GivenExperiment) -> list[dict[str, Any]]:
     """What the verdicts come to, one row a method, budget and judge; none when the experiment names no judge."""
     columns = {
-        **{name: name for name in ("method", "budget", "rubric", "model", "weak")},
+        **{name: name for name in ("method", "budget", "rubric", "judge", "model", "weak")},
         **{"readouts": "n_readouts", "users": "n_users", "lines": "n_parts", "errors": "n_errors"},
         **{"supported": "core", "supported_low": "core_low", "supported_high": "core_high", "score": "part_score"},
         **{name: name for name in ("calibration", "calibration_reason")},
         **{"labelled": "n_labelled", "tpr": "tpr", "tnr": "tnr", "kappa": "kappa"},
         **{f"corrected{end}": f"corrected_core{end}" for end in ("", "_low", "_high")},
     }
-    rows = unread(given.board("verdict_summary")).sort("rubric", "model", "budget", "core", "method")
+    rows = unread(given.board("verdict_summary")).sort("rubric", "model", "budget", "judge", "core", "method")
     return rows.select(pl.col(column).alias(name) for name, column in columns.items()).to_dicts()
 
 
 def print_judged(rows: list[dict[str, Any]]) -> None:
     """A table a judge and budget: the share of lines that it finds supported, and without its errors."""
-    for rubric, model, budget in dict.fromkeys((row["rubric"], row["model"], row["budget"]) for row in rows):
-        own = [row for row in rows if (row["rubric"], row["model"], row["budget"]) == (rubric, model, budget)]
+    for judge, budget in dict.fromkeys((row["judge"], row["budget"]) for row in rows):
+        own = [row for row in rows if (row["judge"], row["budget"]) == (judge, budget)]
         shown = [
             [row["method"], _share(row, "supported"), _share(row, "corrected"), row["lines"], row["errors"]]
             for row in own
@@ -111,7 +110,8 @@ def print_judged(rows: list[dict[str, Any]]) -> None:
         first = own[0]
         how = f"{first['calibration']}: {first['calibration_reason'] or _calibrated(first)}"
         title = (
-            f"{rubric.capitalize()}, judged by {model}{' (a weak model)' if first['weak'] else ''}, {budget:,} tokens"
+            f"{first['rubric'].capitalize()}, judged by {first['model']}"
+            f"{' (a weak model)' if first['weak'] else ''}, {budget:,} tokens"
         )
         print_table(title, ["method", "supported", "corrected", "lines", "errors"], shown, footer=how)
 

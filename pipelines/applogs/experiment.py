@@ -31,6 +31,7 @@ from pipelines.evaluation.experiment import (
     Value,
     own_settings,
     plain_name,
+    require_known,
     sample_users,
 )
 from pipelines.hashing import digest_json, key64_column
@@ -65,6 +66,7 @@ ASKED = Experiment(
     readings=4,
 )
 """A small sample of questions, which an embedded model can answer in minutes."""
+HERE = " on a release of app logs"
 ELSEWHERE = ("split",)
 """Fields of an experiment that mean nothing here."""
 
@@ -184,24 +186,19 @@ def refuse(experiment: Experiment, methods: Iterable[str]) -> None:
     reader of the experiment answers.
     """
     readers = experiment_readers(experiment)
-    _known("method", experiment.methods, {*methods, *BASELINES, *PEERS})
-    _known("reader", [reader.partition(":")[0] for reader in readers], READERS)
+    require_known("method", experiment.methods, {*methods, *BASELINES, *PEERS}, HERE)
+    require_known("reader", readers, READERS, HERE)
     if len(experiment.judges) > 1:
-        raise BadExperiment("one judge marks the answers of an experiment: leave one in `judges`")
+        raise BadExperiment("one judge marks the answers of an experiment: leave one in `judges`", ("judges",))
     if odd := [one for one in readers if ":" in one and one.partition(":")[0] != LLM]:
-        raise BadExperiment(f"reader {odd[0]} names a model and asks none; write {odd[0].partition(':')[0]}")
+        why = f"reader {odd[0]} names a model and asks none; write {odd[0].partition(':')[0]}"
+        raise BadExperiment(why, ("readers", odd[0]))
     for name in ELSEWHERE:
         if getattr(experiment, name) != Experiment.model_fields[name].default:
-            raise BadExperiment(f"{name} means nothing on a release of app logs; take it out of the experiment")
+            raise BadExperiment(f"{name} means nothing{HERE}; take it out of the experiment", (name,))
     for _, method, config in experiment.configured():
         if not remembers(method) and own_settings(config):
-            raise BadExperiment(f"method {method} takes no configuration; write [{{}}]")
+            raise BadExperiment(f"method {method} takes no configuration; write [{{}}]", ("methods", method))
         if method not in BASELINES and all(invalid_pair(method, reader) for reader in readers):
-            raise BadExperiment(f"no reader answers method {method}: list {EXTRACTIVE} or {LLM} among the readers")
-
-
-def _known(what: str, named: Iterable[str], there_are: Iterable[str]) -> None:
-    if unknown := sorted(set(named) - set(there_are)):
-        raise BadExperiment(
-            f"no {what} {', '.join(unknown)} on a release of app logs; there are {', '.join(sorted(there_are))}"
-        )
+            why = f"no reader answers method {method}: list {EXTRACTIVE} or {LLM} among the readers"
+            raise BadExperiment(why, ("methods", method))

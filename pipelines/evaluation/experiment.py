@@ -5,7 +5,7 @@ that share a memory, or a readout, carry the same fingerprint for it.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Annotated, Any, Literal
@@ -23,6 +23,12 @@ ReaderName = Annotated[
     str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_]*(:[A-Za-z0-9][A-Za-z0-9._/@+:-]*)?$", max_length=120)
 ]
 """`embedding`, `llm`, or `llm:NAME` with the model that answers; of judges likewise, `grounded` or `grounded:NAME`."""
+_FORMS = {
+    "readers": "write NAME, or NAME:MODEL with a model's name of letters, digits and . _ / @ + : -",
+    "judges": "write NAME, or NAME:MODEL with a model's name of letters, digits and . _ / @ + : -",
+}
+_NAME_FORM = "write lower-case letters, digits and _, beginning with a letter or digit"
+"""What the patterns above mean, for people."""
 Value = str | int | float | bool
 BUILDER, LABEL = "builder", "label"
 """Keys of a memory's configuration that name the model which builds it, and what tables call it; no part of the
@@ -33,7 +39,14 @@ Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
 
 
 class BadExperiment(ValueError):
-    """An experiment file that cannot be used; the message names file, line, field and reason."""
+    """An experiment that cannot be used; the message names the field and the reason, and file and line where known.
+
+    `place` leads to what is wrong: a field, then a key or a value of it; empty where nothing of one place is.
+    """
+
+    def __init__(self, message: str, place: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.place = place
 
 
 class Limits(BaseModel):
@@ -285,25 +298,63 @@ def _refuse_repeats(node: yaml.Node, file: str) -> None:
 
 
 def _explain(problem: Any, root: yaml.Node, file: str) -> str:
-    node, steps = root, []
     path = problem["loc"]
-    for step, following in zip_longest(path, path[1:]):
-        if isinstance(node, yaml.MappingNode):
-            found = next((pair for pair in node.value if pair[0].value == str(step)), None)
-            if found is None:
-                steps += [str(step)] if problem["type"] == "missing" else []
-                break
-            node = found[0] if following == "[key]" else found[1]
-        elif isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
-            node = node.value[step]
-        else:
-            break
-        steps.append(str(step))
+    node, steps = _node_at(root, path)
+    if problem["type"] == "missing" and len(steps) < len(path):
+        steps.append(str(path[len(steps)]))
     where = f"{'.'.join(steps)}: " if steps else ""
     message = str(problem["msg"]).removeprefix("Value error, ")
     if problem["type"] == "extra_forbidden" and len(path) == 1:
         message += f"; fields are {', '.join(Experiment.model_fields)}"
+    if problem["type"] == "string_pattern_mismatch":
+        message = _FORMS.get(str(path[0]), _NAME_FORM)
     return f"{file}, line {node.start_mark.line + 1}: {where}{message}"
+
+
+def located(error: BadExperiment, text: str, file: str) -> BadExperiment:
+    """The error of an experiment that was read from `text`, with the file and the line of its place in front."""
+    if not error.place:
+        return BadExperiment(f"{file}: {error}")
+    node, _ = _node_at(yaml.compose(text, Loader=yaml.SafeLoader), (*error.place, "[key]"))
+    return BadExperiment(f"{file}, line {node.start_mark.line + 1}: {error}", error.place)
+
+
+def _node_at(root: yaml.Node, path: Sequence[str | int]) -> tuple[yaml.Node, list[str]]:
+    """The node that a path of keys, indices and values leads to, as far as the file goes, and the steps taken.
+
+    `[key]` at the end is the key itself instead of what it stands for.
+    """
+    node, steps = root, []
+    for step, following in zip_longest(path, path[1:]):
+        if isinstance(node, yaml.MappingNode):
+            found = next((pair for pair in node.value if pair[0].value == str(step)), None)
+            if found is None:
+                break
+            node = found[0] if following == "[key]" else found[1]
+        elif isinstance(node, yaml.SequenceNode):
+            named = [one for one in node.value if one.value == step]
+            if isinstance(step, int) and step < len(node.value):
+                node = node.value[step]
+            elif named:
+                node = named[0]
+            else:
+                break
+        else:
+            break
+        steps.append(str(step))
+    return node, steps
+
+
+def require_known(what: str, named: Iterable[str], there_are: Iterable[str], where: str = "") -> None:
+    """Refuse a method, reader or judge (`what`) that there is not; of `name:model` the name counts.
+
+    Raises `BadExperiment` that lists those that `there_are` `where`.
+    """
+    known = sorted(there_are)
+    unknown = [one for one in named if one.partition(":")[0] not in known]
+    if unknown:
+        said = ", ".join(sorted({one.partition(":")[0] for one in unknown}))
+        raise BadExperiment(f"no {what} {said}{where}; there are {', '.join(known)}", (f"{what}s", unknown[0]))
 
 
 def own_settings(config: Mapping[str, Value]) -> dict[str, Value]:

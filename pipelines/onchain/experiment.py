@@ -5,13 +5,22 @@ interfaces, which the listed readers answer. All baselines stand in every experi
 listed or not; a pair of method and reader that do not go together is no arm.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Literal
 
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from pipelines.evaluation.experiment import Arm, BadExperiment, Experiment, Slice, Value, plain_name, sample_users
+from pipelines.evaluation.experiment import (
+    Arm,
+    BadExperiment,
+    Experiment,
+    Slice,
+    Value,
+    plain_name,
+    require_known,
+    sample_users,
+)
 from pipelines.hashing import digest_json, key64_column
 from pipelines.onchain.baselines import RULE
 from pipelines.onchain.contenders import BASELINES, METHODS, invalid_pair
@@ -26,6 +35,7 @@ INTERFACES_ASKED = Experiment(
     name="interfaces", methods={name: [{}] for name in INTERFACES}, readers=[LLM], readings=20
 )
 """Every interface on a small sample of targets, which an embedded model can answer in minutes."""
+HERE = " on an on-chain release"
 COMMERCE_ONLY = ("budgets", "batches", "judges", "judged")
 
 
@@ -120,23 +130,18 @@ def asked(targets: pl.DataFrame, part: Slice, layer: str = "", event: str = "eve
 
 def _refuse(experiment: Experiment) -> None:
     readers = readers_of(experiment)
-    _known("method", experiment.methods, METHODS)
-    _known("reader", [reader.partition(":")[0] for reader in readers], (RULE, LLM))
+    require_known("method", experiment.methods, METHODS, HERE)
+    require_known("reader", readers, (RULE, LLM), HERE)
     for name in COMMERCE_ONLY:
         if getattr(experiment, name) != Experiment.model_fields[name].default:
-            raise BadExperiment(f"{name} belongs to commerce releases; take it out of the experiment")
+            raise BadExperiment(f"{name} belongs to commerce releases; take it out of the experiment", (name,))
     for _, method, config in experiment.configured():
         try:
             (DirectConfig if method == "direct" else _Plain).model_validate(config)
         except ValidationError as error:
             wrong = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors())
-            raise BadExperiment(f"method {method} does not take its configuration: {wrong}") from error
+            where = ("methods", method)
+            raise BadExperiment(f"method {method} does not take its configuration: {wrong}", where) from error
         if method not in BASELINES and all(invalid_pair(method, reader) for reader in readers):
-            raise BadExperiment(f"no reader answers method {method}: list `{LLM}`, or `{LLM}:NAME`, among the readers")
-
-
-def _known(what: str, named: Iterable[str], there_are: Iterable[str]) -> None:
-    if unknown := sorted(set(named) - set(there_are)):
-        raise BadExperiment(
-            f"no {what} {', '.join(unknown)} on an on-chain release; there are {', '.join(sorted(there_are))}"
-        )
+            why = f"no reader answers method {method}: list `{LLM}`, or `{LLM}:NAME`, among the readers"
+            raise BadExperiment(why, ("methods", method))

@@ -168,10 +168,35 @@ def test_a_broken_experiment_is_refused_with_its_line(built: SimpleNamespace, cl
     file.write_text("name: mine\nmethods:\n  recent_k: [{}]\nbudgets: [0]\n")
     result = cli("evaluate", built.release, "--experiment", file, "--home", built.home)
     assert result.code == REFUSED and "mine.yaml, line 4" in " ".join(result.err.split())
-    unknown = tmp_path / "unknown.yaml"
-    unknown.write_text("name: unknown\nmethods:\n  mind_reader: [{}]\nusers: 2\n")
-    result = cli("evaluate", built.release, "--experiment", unknown, "--home", built.home)
-    assert result.code == REFUSED and "mind_reader" in result.err and "Traceback" not in result.err
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("methods:\n  mind_reader: [{}]\n", "mine.yaml, line 3: no method mind_reader; there are"),
+        ("methods:\n  recent_k: [{}]\nreaders:\n- lexical\n- mind\n", "mine.yaml, line 6: no reader mind; there are"),
+        ("methods: {recent_k: [{}]}\nreaders: ['lexical:m']\n", "mine.yaml, line 3: reader lexical:m names a model"),
+        ("methods:\n  recent_k: [{n: 1}]\n", "mine.yaml, line 3: method recent_k does not take its configuration"),
+        ("methods: {recent_k: [{}]}\nsplit: train\n", "mine.yaml, line 3: split belongs to on-chain releases; take"),
+        ("methods: {recent_k: [{}]}\nsplit: test\n", "mine.yaml, line 3: split belongs to on-chain releases; take"),
+    ],
+)
+def test_what_a_release_does_not_know_of_an_experiment_is_named_with_its_line(
+    built: SimpleNamespace, cli: Cli, tmp_path: Path, text: str, says: str
+) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(f"name: mine\n{text}")
+    result = cli("evaluate", built.release, "--experiment", file, "--home", built.home)
+    assert result.code == REFUSED and says in " ".join(result.err.split())
+    assert "Traceback" not in result.err
+
+
+def test_a_reader_of_the_call_stands_on_no_line(built: SimpleNamespace, cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text("name: mine\nmethods: {recent_k: [{}]}\nreaders: [lexical]\n")
+    result = cli("evaluate", built.release, "--experiment", file, "--home", built.home, "--reader", "mind")
+    said = " ".join(result.err.split())
+    assert result.code == REFUSED and "error: no reader mind; there are" in said and "mine.yaml" not in said
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root writes anywhere")
