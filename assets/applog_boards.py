@@ -11,6 +11,7 @@ import polars as pl
 from assets.accounting import model_calls
 from assets.applog_board_inputs import GivenAppLogBoard
 from assets.applog_judging import applog_verdicts
+from assets.applog_user_inputs import GivenStateTrails
 from assets.applogs_evaluation import applog_units
 from assets.boards import PICTURE_BYTES, PICTURES
 from assets.evaluation import GROUP
@@ -27,6 +28,7 @@ from pipelines.applogs.scores import EVALUATOR_VERSION
 from pipelines.evaluation import plots
 from pipelines.evaluation.comparable import UnlikeRuns, check_comparable
 from pipelines.evaluation.costs import costs
+from pipelines.evaluation.drilldown.pages import FOLDER
 from pipelines.evaluation.leaderboard import csv_safe
 from resources.dag import GoldStore, InputStore
 from resources.tokenizer import load_tokens
@@ -98,11 +100,13 @@ OWNERS.update(dict.fromkeys(BOARD_TABLES, applog_leaderboard))
     owners=["team:trailbench"],
 )
 def applog_report(context: dg.AssetExecutionContext, store: InputStore, gold: GoldStore) -> dg.MaterializeResult:  # type: ignore[type-arg]
-    """One self-contained page: boards, checkpoints, retention, reasons, a user's states in time; tables beside it."""
-    given = GivenAppLogBoard(store, gold, context.partition_key)
+    """One self-contained page: boards, checkpoints, retention, reasons, states; pages of users and tables beside it."""
+    given = GivenStateTrails(store, gold, context.partition_key)
     tables = {table: given.board(table) for table in (*BOARD_TABLES, "costs")}
     given.results.write_tables(tables, {table: csv_safe(rows) for table, rows in tables.items()})
-    page = render_applogs(tables, given.card(), _provenance(given), given.life())
+    users = given.shown()
+    given.results.write_pages(FOLDER, given.pages(users))
+    page = render_applogs({**tables, "users": users}, given.card(), _provenance(given), given.life())
     file = given.results.write_text("report.html", page)
     return dg.MaterializeResult(
         metadata={

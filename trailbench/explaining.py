@@ -6,13 +6,18 @@ from typing import Any
 
 import dagster as dg
 
+import assets.applog_boards
 import assets.boards  # noqa: F401  (every owner of a table)
+from assets.applog_user_inputs import GivenStateTrails
 from assets.drilldown_inputs import GivenTrails
 from assets.wallet_inputs import GivenPredictions
-from pipelines.evaluation.drilldown.parts import Section
+from pipelines.applogs.drilldown.item_names import item_named
+from pipelines.applogs.drilldown.question_worded import Logs, question_told
+from pipelines.applogs.drilldown.state_worded import log_words
+from pipelines.evaluation.drilldown.parts import Fold, Section
 from pipelines.evaluation.drilldown.tracing import unit_names
 from pipelines.evaluation.drilldown.trail import Moment, Trail, Visit
-from pipelines.evaluation.drilldown.units import UnknownUnit, unit_named
+from pipelines.evaluation.drilldown.units import TARGET_UNIT, UnknownUnit, unit_named
 from pipelines.evaluation.drilldown.worded import moment_section, visits_grid
 from pipelines.onchain.drilldown.wallet_tracing import target_names
 from pipelines.onchain.drilldown.wallet_worded import target_section, trades_grid
@@ -22,10 +27,9 @@ from resources.home import Home
 from trailbench.exporting import ExportError
 from trailbench.running import dagster_instance
 
-REPORTS = ("report", "onchain_report")
+REPORTS = ("report", "onchain_report", "applog_report")
 BESIDE = 2
 """Answers beside each other in a terminal of 80 columns."""
-WALLET_UNIT = "wallet:event:layer"
 
 
 @dataclass(frozen=True)
@@ -46,8 +50,7 @@ def explain(home: Home, unit: str, experiment: str | None, method: str | None, r
     key = _experiment(home, experiment)
     bound = load_experiment(home.store.store, key)
     keep = _kept(list(bound.arms), method, reader)
-    onchain = home.store.document(f"specs/release/{bound.release_key}.json")["track"] == "onchain"
-    make = _target if onchain else _pool
+    make = MAKERS[home.store.document(f"specs/release/{bound.release_key}.json")["track"]]
     try:
         values, sections = make(key, unit, keep)
     except UnknownUnit as error:
@@ -111,7 +114,7 @@ def _evidence(trail: Trail, moment: Moment) -> list[Visit]:
 
 def _target(key: str, unit: str, keep: Keep) -> tuple[dict[str, Any], tuple[Section, ...]]:
     given = GivenPredictions(InputStore(), GoldStore(), key)
-    name = unit_named(_lower(unit), target_names(given.scored()), WALLET_UNIT)
+    name = unit_named(_lower(unit), target_names(given.scored()), TARGET_UNIT)
     (trail,) = given.trails([bytes.fromhex(name.who.removeprefix("0x"))], keep)
     target = next(one for one in trail.targets if one.name == str(name))
     shown = {event for one in target.shown for event in one.events}
@@ -119,6 +122,24 @@ def _target(key: str, unit: str, keep: Keep) -> tuple[dict[str, Any], tuple[Sect
     section = target_section(target)
     section = replace(section, parts=(*section.parts, replace(trades_grid(trades), title="Trades it could be shown")))
     return {"unit": unit, "wallet": trail.wallet, **asdict(target), "trades": list(map(asdict, trades))}, (section,)
+
+
+def _question(key: str, unit: str, keep: Keep) -> tuple[dict[str, Any], tuple[Section, ...]]:
+    given = GivenStateTrails(InputStore(), GoldStore(), key)
+    user, item = item_named(unit.strip(), given.asked_items())
+    (trail,) = given.trails([user], keep, item)
+    place, question = next((place, one) for place in trail.checkpoints for one in place.questions if one.name == item)
+    cited = {log for one in question.answers for log in one.cited} | set(question.roles)
+    behind = [one for one in trail.logs[: place.n_visible] if one.id in cited]
+    section = question_told(place, question, Logs(trail.logs, whole=True))
+    section = replace(section, parts=(*section.parts, Fold("Evidence and cited logs", tuple(log_words(behind)))))
+    at = {"checkpoint": place.name, "as_of": place.as_of, "n_visible": place.n_visible}
+    values = {"unit": item, "user": user, **at, **asdict(question), "shared": list(map(asdict, place.delivered))}
+    return values | {"logs": list(map(asdict, behind))}, (section,)
+
+
+MAKERS = {"commerce": _pool, "onchain": _target, "applogs": _question}
+"""Track → how a unit of an experiment is explained."""
 
 
 def _lower(unit: str) -> str:

@@ -99,6 +99,8 @@ def state_timeline(intervals: pl.DataFrame, evidence: pl.DataFrame, checkpoints:
     )
     lines = checkpoints.select(pl.col("as_of").dt.strftime(stamp), pl.col("checkpoint_id").alias("checkpoint"))
     y = {"field": "state", "type": "nominal", "title": None, "sort": "ascending"}
+    # The clock of the logs, not that of the reader.
+    clock = {"scale": {"type": "utc"}, "type": "temporal", "title": None}
     roles = ["supports", "cause", "distractor"]
     body: Spec = {
         "width": "container",
@@ -110,7 +112,7 @@ def state_timeline(intervals: pl.DataFrame, evidence: pl.DataFrame, checkpoints:
                 "mark": {"type": "bar", "opacity": 0.45, "stroke": "white", "height": {"band": 0.8}},
                 "encoding": {
                     "y": y,
-                    "x": {"field": "from", "type": "temporal", "title": None},
+                    "x": {"field": "from", **clock},
                     "x2": {"field": "to"},
                     "color": {"field": "value", "type": "nominal", "legend": None},
                     "tooltip": tooltip("state", "value", "from", "to"),
@@ -121,7 +123,7 @@ def state_timeline(intervals: pl.DataFrame, evidence: pl.DataFrame, checkpoints:
                 "mark": {"type": "point", "filled": True, "size": 14, "opacity": 0.9},
                 "encoding": {
                     "y": y,
-                    "x": {"field": "time", "type": "temporal"},
+                    "x": {"field": "time", **clock},
                     "shape": {"field": "role", "type": "nominal", "title": None,
                               "scale": {"domain": roles, "range": ["circle", "triangle-up", "cross"]}},
                     "fill": {"field": "role", "type": "nominal", "title": None,
@@ -132,7 +134,7 @@ def state_timeline(intervals: pl.DataFrame, evidence: pl.DataFrame, checkpoints:
             {
                 "data": {"values": lines.to_dicts()},
                 "mark": {"type": "rule", "strokeDash": [4, 3]},
-                "encoding": {"x": {"field": "as_of", "type": "temporal"}, "tooltip": tooltip("checkpoint", "as_of")},
+                "encoding": {"x": {"field": "as_of", **clock}, "tooltip": tooltip("checkpoint", "as_of")},
             },
         ],
     }  # fmt: skip

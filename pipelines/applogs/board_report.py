@@ -9,8 +9,11 @@ from pipelines.applogs import board_plots
 from pipelines.applogs.board import on_boards
 from pipelines.applogs.board_tables import ALL, JUDGED_METRICS, PLAIN_METRICS
 from pipelines.applogs.compat_2026 import COMPAT
+from pipelines.applogs.drilldown.item_names import FORM
+from pipelines.applogs.drilldown.states_in_time import state_rows
 from pipelines.applogs.tables import EVIDENCE_ROLES, FAMILIES, TASKS, UNIT_STATUSES
 from pipelines.evaluation import plots
+from pipelines.evaluation.drilldown.index import USERS, user_index
 from pipelines.evaluation.page import card_cautions, offered, page, visible, visible_frame
 from pipelines.evaluation.report import FEW_USERS, READER_NOTES
 
@@ -60,9 +63,9 @@ def render_applogs(
     """The page as text.
 
     `tables` holds `applog_board` and, each optional, `applog_differences`, `applog_retention`, `applog_attribution`,
-    `applog_compat` and `costs`. `card` is the release card; `provenance` as in `page.page`. `life` holds one user's
-    `state_intervals`, `state_evidence` with the `time` of the logs, and `checkpoints`: the states that are drawn in
-    time.
+    `applog_compat`, `costs` and `users` (`drilldown.index.USERS`: those who have pages). `card` is the release card;
+    `provenance` as in `page.page`. `life` holds one user's `state_intervals`, `state_evidence` with the `time` of the
+    logs, and `checkpoints`: the states that are drawn in time.
     """
     shown = {name: visible_frame(frame) for name, frame in tables.items()}
     board = shown["applog_board"]
@@ -90,7 +93,9 @@ def render_applogs(
             task=[task for task in TASKS if task in board["task"].to_list()],
             method=board["method"].unique().sort().to_list(),
         ),
-        users=None,
+        users=user_index(
+            tables.get("users", USERS.to_frame()), "user", "agreement by rule, all methods", "questions", FORM
+        ),
         titles=TITLES,
         task_titles=TASK_TITLES,
         headlines=HEADLINES,
@@ -166,16 +171,10 @@ def _life(life: Mapping[str, pl.DataFrame] | None, chart: Any) -> dict[str, Any]
     intervals, evidence, checkpoints = (
         visible_frame(life[name]) for name in ("state_intervals", "state_evidence", "checkpoints")
     )
-    logs = evidence.group_by("state_key", "value_id", "role").agg(pl.col("app_log_id").n_unique().alias("n"))
-    counts = logs.pivot("role", index=["state_key", "value_id"], values="n")
-    missing = [pl.lit(0).alias(role) for role in EVIDENCE_ROLES if role not in counts.columns]
-    rows = intervals.join(counts.with_columns(missing), on=["state_key", "value_id"], how="left").sort(
-        "state_key", "valid_from", "value_id"
-    )
     return {
         "user": intervals["user_id"][0],
         "plot": chart(board_plots.state_timeline(intervals, evidence, checkpoints)),
-        "rows": rows.with_columns(pl.col(list(EVIDENCE_ROLES)).fill_null(0)).to_dicts(),
+        "rows": state_rows(intervals, evidence).to_dicts(),
         "checkpoints": checkpoints.sort("as_of").to_dicts(),
         "roles": EVIDENCE_ROLES,
     }

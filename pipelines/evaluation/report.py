@@ -8,6 +8,7 @@ import polars as pl
 from pipelines.evaluation import plots, sections
 from pipelines.evaluation.ablations import CONFIGURATIONS
 from pipelines.evaluation.drilldown.index import USERS, user_index
+from pipelines.evaluation.drilldown.units import POOL_UNIT
 from pipelines.evaluation.faults import ARMS, COUNTS
 from pipelines.evaluation.groups import HIGH_ACTIVITY, LOW_ACTIVITY
 from pipelines.evaluation.judging.judged_section import judged_boards
@@ -77,7 +78,7 @@ def render(tables: Mapping[str, pl.DataFrame], card: Mapping[str, Any], provenan
             method=board["method"].unique().sort().to_list(),
             group=[kind for kind in GROUP_KINDS if kind != "all"],
         ),
-        users=user_index(tables.get("users", USERS.to_frame()), "user", "recall, all memories"),
+        users=user_index(tables.get("users", USERS.to_frame()), "user", "recall, all memories", "pools", POOL_UNIT),
         judged=judged_boards(shown["verdict_summary"]) if "verdict_summary" in shown else [],
         statuses=STATUSES,
         paper_recall=PAPER_RECALL,

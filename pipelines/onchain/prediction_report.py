@@ -7,6 +7,7 @@ import polars as pl
 
 from pipelines.evaluation import plots
 from pipelines.evaluation.drilldown.index import USERS, user_index
+from pipelines.evaluation.drilldown.units import TARGET_UNIT
 from pipelines.evaluation.page import card_cautions, offered, page, visible, visible_frame
 from pipelines.evaluation.report import FEW_USERS
 from pipelines.onchain.baselines import RULE
@@ -60,7 +61,9 @@ def render_predictions(
             method=board["method"].unique().sort().to_list(),
             group=list(GROUP_KINDS[1:]),
         ),
-        users=user_index(tables.get("users", USERS.to_frame()), "wallet", "right answers, all methods"),
+        users=user_index(
+            tables.get("users", USERS.to_frame()), "wallet", "right answers, all methods", "targets", TARGET_UNIT
+        ),
         statuses=STATUSES,
         labels=shown["labels"].to_dicts() if "labels" in shown else None,
         costs=shown["costs"].to_dicts() if "costs" in shown else None,

@@ -10,7 +10,9 @@ from trailbench.console import out, plain, print_json, print_table
 
 
 def explain(
-    unit: Annotated[str, typer.Argument(help="user:transition:pool, or wallet:event:layer on a chain.")],
+    unit: Annotated[
+        str, typer.Argument(help="user:transition:pool, wallet:event:layer on a chain, or an item of app logs.")
+    ],
     home: HomeOption = None,
     experiment: Annotated[
         str | None, typer.Option(help="Name of an evaluated experiment; else that of the last report.")

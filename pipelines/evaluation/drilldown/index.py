@@ -12,15 +12,15 @@ USERS = pl.Schema({**CHOSEN, "of": pl.Int64})
 _WHY = {LOWEST: "among the lowest", "drawn": "drawn by keyed hash"}
 
 
-def user_index(users: pl.DataFrame, kind: str, measure: str) -> dict[str, Any] | None:
+def user_index(users: pl.DataFrame, kind: str, measure: str, asked: str, unit: str) -> dict[str, Any] | None:
     """What the template shows of the users (frame `USERS`); None where no user has a page.
 
-    `kind` is `user` or `wallet`, `measure` says what the column `value` is.
+    `kind` is `user` or `wallet`, `measure` says what the column `value` is, `asked` what `n_units` counts, `unit` how
+    a unit is spelt.
     """
     if users.is_empty():
         return None
-    of, asked = int(users["of"][0]), "pools" if kind == "user" else "targets"
-    unit = "user:transition:pool" if kind == "user" else "wallet:event:layer"
+    of = int(users["of"][0])
     every = (
         f"Every {kind} of the experiment has a page"
         if users.height == of

@@ -39,6 +39,8 @@ class Story:
     leaves: tuple[Leaf, ...]
     picture: "partial[Markup] | None" = None
     caption: str = ""
+    repeated: bool = True
+    """Whether every page shows the picture, or the first alone, because it is large."""
 
 
 def file_name(user: str, page: int = 1) -> str:
@@ -67,7 +69,7 @@ def pages_of(story: Story, release: str) -> Iterator[tuple[str, str]]:
             story=story,
             sections=leaf.sections,
             closing=leaf.closing,
-            picture=story.picture(places=places) if story.picture is not None else None,
+            picture=story.picture(places=places) if story.picture and (story.repeated or number == 1) else None,
             places=places,
             report=REPORT,
             pages=[(page, file_name(story.user, page)) for page in range(1, len(story.leaves) + 1)],

@@ -11,6 +11,10 @@ _NEAR = 6
 """Units that an error names at most."""
 
 
+POOL_UNIT, TARGET_UNIT = "user:transition:pool", "wallet:event:layer"
+"""How the units of the two are spelt."""
+
+
 class UnknownUnit(ValueError):
     """No such unit; the message names near ones."""
 
@@ -26,7 +30,7 @@ class UnitName(NamedTuple):
         return f"{self.who}:{self.place}:{self.asked}"
 
 
-def unit_named(text: str, known: Sequence[UnitName], form: str = "user:transition:pool") -> UnitName:
+def unit_named(text: str, known: Sequence[UnitName], form: str = POOL_UNIT) -> UnitName:
     """The unit of `known` that is spelt so, exactly.
 
     Raises `UnknownUnit`, which names units near it: of the same user the nearest places, else units that begin so,
