@@ -111,6 +111,18 @@ def test_a_search_before_a_choice_does_not_tell_what_is_taken() -> None:
     assert n > 300 and abs(seen[True] - n / 2) < 2 * n**0.5  # four standard deviations
 
 
+def test_only_the_option_passed_over_is_of_the_other_kind_in_a_search() -> None:
+    state = next(one for one in AXES if one.name == "learning_format")
+    taken, left = "Sound Lab", "Law in Small Steps"
+    _, response = rendered(Place("y"), state, ("Amazon", "SearchProducts"), taken, left, "options")
+    kinds = {one["name"]: one["category"] for one in response["products"]}
+    assert kinds.pop(left) == "annotated reader" and set(kinds.values()) == {"animated channel"} and len(kinds) == 7
+    state = next(one for one in AXES if one.name == "investment_style")
+    _, response = rendered(Place("y"), state, ("Robinhood", "SearchStocks"), "ASHW", "WRLD", "options")
+    kinds = {one["name"]: one["asset_type"] for one in response["results"]}
+    assert kinds.pop("WRLD") == "etf" and set(kinds.values()) == {"stock"} and len(kinds) == 6
+
+
 def test_a_kind_is_added_where_the_name_does_not_say_it() -> None:
     assert described("Slate Weather", "family saga") == "Slate Weather (family saga)"
     assert described("Slate Weather", "family saga", searched=True) == "Slate Weather family saga"

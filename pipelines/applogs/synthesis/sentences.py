@@ -255,9 +255,8 @@ QUERIES: dict[str, tuple[str, ...]] = {
         "new {category}", "{entity} {other}", "{category} options",
     ),
     "leaning": (
-        "{entity}", "{entity} rather than {other}", "{entity} near me", "{entity} instead of {other}",
-        "more like {entity}",
-        "{entity} not {other}", "{entity} today", "{entity} reviews",
+        "{entity}", "{entity} rather than {other}", "{entity} instead of {other}", "{entity} not {other}",
+        "{entity} again", "{entity} this time", "{entity}, no {other}",
     ),
     "one-off": ("{activity} for beginners", "{activity} single visit", "{activity} day pass"),
     "extra": ("{activity} today with {person}", "{activity} open now"),

@@ -143,7 +143,8 @@ class Amazon:
 
 def _product(call: Call, name: str, category: str = "") -> Json:
     main = name == call.slots.get("entity")
-    kind = category if main or not category else call.fact("other_category", category)
+    beside = category and not main and name in call.slots.get("others", [])
+    kind = call.fact("other_category", category) if beside else category
     cents = whole_of("price", name, 799, 8999) // 10 * 10 + 9
     return {
         "product_id": identifier("prod", name),
