@@ -16,7 +16,7 @@ from typing import Any
 
 from bench.commerce import CACHE, RESULTS, Unequal, machine, run
 
-SIZES = (20, 40)
+SIZES = (40, 80)
 """Users of the small and of the doubled run."""
 QUICK = (2, 4)
 MANY = 200
