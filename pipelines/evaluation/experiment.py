@@ -315,7 +315,9 @@ def located(error: BadExperiment, text: str, file: str) -> BadExperiment:
     """The error of an experiment that was read from `text`, with the file and the line of its place in front."""
     if not error.place:
         return BadExperiment(f"{file}: {error}")
-    node, _ = _node_at(yaml.compose(text, Loader=yaml.SafeLoader), (*error.place, "[key]"))
+    root = yaml.compose(text, Loader=yaml.SafeLoader)
+    assert root is not None, "an experiment was read from it"
+    node, _ = _node_at(root, (*error.place, "[key]"))
     return BadExperiment(f"{file}, line {node.start_mark.line + 1}: {error}", error.place)
 
 
