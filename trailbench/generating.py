@@ -39,6 +39,10 @@ def write_chain(plan: Plan, folder: Path, progress: Callable[[str], object]) -> 
         rpc_logs(piece.logs).write_ndjson(part)
         part.replace(folder / f"logs-{number:03}.jsonl")
         rows, last = rows + piece.logs.height, piece.balances
+    # Parts of a longer chain that was written here before.
+    for left in folder.glob("logs-*.jsonl"):
+        if left.name > f"logs-{number:03}.jsonl":
+            left.unlink()
     described = gamma_markets(plan)
     write_atomic(folder / "markets.json", json.dumps(described, indent=1))
     (folder / "truth").mkdir(exist_ok=True)
@@ -53,5 +57,7 @@ def write_chain(plan: Plan, folder: Path, progress: Callable[[str], object]) -> 
         },
         schema={"wallet": pl.Binary, "condition_id": pl.Binary, "outcome": pl.Int16, "balance": pl.Int64},
     ).with_columns(ids.hex_text(pl.col(name)).alias(name) for name in ("wallet", "condition_id"))
-    truth.write_parquet(folder / "truth" / "holdings.parquet")
+    part = folder / "truth" / ".holdings.partial"
+    truth.write_parquet(part)
+    part.replace(folder / "truth" / "holdings.parquet")
     return {"logs": rows, "files": number, "markets": len(described), "holdings": truth.height}

@@ -23,6 +23,8 @@ from resources.models.settings import Endpoint
 from resources.models.waits import asked_wait
 
 CUT = "the reply stopped at its token limit"
+_MOST_TOKENS = 1_000_000_000
+"""More in one call is no count: it would pass for a budget spent, or be beyond what the account can hold."""
 _NO_PROXY = (
     "a proxy of the environment cannot be used: HTTP_PROXY, HTTPS_PROXY and ALL_PROXY take http://host:port; "
     "correct or unset them"
@@ -72,8 +74,8 @@ class _Choice(BaseModel):
 
 
 class _Usage(BaseModel):
-    prompt_tokens: int = Field(default=0, ge=0)
-    completion_tokens: int = Field(default=0, ge=0)
+    prompt_tokens: int = Field(default=0, ge=0, le=_MOST_TOKENS)
+    completion_tokens: int = Field(default=0, ge=0, le=_MOST_TOKENS)
 
 
 class _Completion(BaseModel):

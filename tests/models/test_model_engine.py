@@ -83,6 +83,12 @@ def test_a_request_is_sent_as_it_is_and_greedily(engine_of: EngineOf, asked: Ask
         (malformed_body(), "failed", "", False),
         (Answer(body=b'{"choices": [{"message": {"content": "\\ud800"}}]}'), "failed", "", False),
         (Answer(body=b'{"choices": [{"message": {"content": ["a"]}}]}'), "failed", "", False),
+        (
+            Answer(body=b'{"choices": [{"message": {"content": "a"}}], "usage": {"prompt_tokens": 1%s}}' % (b"0" * 30)),
+            "failed",
+            "",
+            False,
+        ),
         (Answer(body=b"[]"), "failed", "", False),
         (Answer(body=b""), "failed", "", False),
         (server_error(), "failed", "", False),

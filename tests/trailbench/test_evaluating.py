@@ -9,9 +9,11 @@ from types import SimpleNamespace
 import polars as pl
 import pytest
 
+from pipelines.applogs.contenders import BASELINES, PEERS
 from pipelines.evaluation.experiment import DEMO
 from pipelines.hashing import frame_hash
 from pipelines.memory.registry import builtin_methods
+from pipelines.onchain.contenders import METHODS as ONCHAIN
 
 Cli = Callable[..., SimpleNamespace]
 USERS = 8
@@ -112,7 +114,10 @@ def test_methods_are_listed_with_kind_and_description(cli: Cli) -> None:
     listed = cli("methods", "--json").json
     assert listed["broken"] == {}
     assert {one["name"] for one in listed["methods"]} >= {*builtin_methods(), "oracle"} >= set(DEMO.methods)
-    assert all(set(one) == {"name", "kind", "description"} and all(one.values()) for one in listed["methods"])
+    assert all(set(one) == {"name", "kind", "tracks", "description"} for one in listed["methods"])
+    assert all(all(one.values()) for one in listed["methods"])
+    for track, names in (("onchain", ONCHAIN), ("applogs", {*builtin_methods(), *BASELINES, *PEERS})):
+        assert {one["name"] for one in listed["methods"] if track in one["tracks"]} == set(names)
 
 
 def test_doctor_tells_the_environment_and_no_secret(

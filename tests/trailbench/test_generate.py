@@ -35,6 +35,15 @@ def test_a_seed_names_a_chain(cli: Cli, tmp_path: Path) -> None:
     assert [describes_markets(tmp_path / "a" / file) for file in FILES] == [False, True]
 
 
+def test_a_chain_leaves_no_part_of_a_longer_one_that_lay_there(cli: Cli, tmp_path: Path) -> None:
+    longer = tmp_path / "logs-002.jsonl"
+    longer.write_text("{}\n")
+    result = cli("generate", "onchain", "--wallets", 20, "--out", tmp_path)
+    assert result.code == 0, result.err
+    assert sorted(file.name for file in tmp_path.glob("logs-*")) == ["logs-001.jsonl"]
+    assert not list(tmp_path.rglob("*.partial"))
+
+
 def test_only_the_chain_can_be_generated(cli: Cli, tmp_path: Path) -> None:
     result = cli("generate", "commerce", "--out", tmp_path / "x")
     assert result.code == 2 and "there is onchain" in result.err and not (tmp_path / "x").exists()

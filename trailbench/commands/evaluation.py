@@ -100,19 +100,28 @@ def report(
         _print_board(opened, bound, Amount(), {}, as_json)
 
 
+METHODS = ("name", "kind", "tracks", "description")
+
+
 def methods(as_json: JsonOption = False) -> None:
-    """List the memory methods that can be run here, those of installed plug-ins included."""
+    """List what an experiment may compare on each track: memory methods, plug-ins too, baselines, interfaces."""
+    from pipelines.applogs import contenders as applogs
+    from pipelines.onchain import contenders as onchain
     from resources.plugin_process import all_methods
 
     listing = all_methods()
-    rows: list[tuple[str, str, str]] = [(spec.name, spec.kind, spec.description) for spec in listing.methods.values()]
-    rows.append(("oracle", "scoring side", "chooses the positives from the gold; no method can import it"))
+    rows: list[tuple[str, str, str, str]] = [
+        (spec.name, spec.kind, "commerce, applogs", spec.description) for spec in listing.methods.values()
+    ]
+    rows.append(("oracle", "scoring side", "commerce", "chooses the positives from the gold; no method can import it"))
+    for track, there in (("onchain", onchain), ("applogs", applogs)):
+        kinds = {name: "baseline" if name in there.BASELINES else "raw history" for name in there.DESCRIPTIONS}
+        rows += [(name, kind, track, there.DESCRIPTIONS[name]) for name, kind in kinds.items()]
     if as_json:
-        names = ("name", "kind", "description")
-        listed = [dict(zip(names, row, strict=True)) for row in rows]
+        listed = [dict(zip(METHODS, row, strict=True)) for row in rows]
         print_json({"methods": listed, "broken": listing.broken})
         return
-    print_table("Methods", ["name", "kind", "description"], rows)
+    print_table("Methods", METHODS, rows)
     for name, why in listing.broken.items():
         err.print(plain(f"broken plug-in {name}: {why}"), style="yellow")
 

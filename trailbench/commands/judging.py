@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from trailbench.calling import HomeOption, JsonOption, errors, use_home
+from trailbench.calling import HomeOption, JsonOption, errors, refuse, use_home
 from trailbench.console import out, plain, print_json, print_table
 
 
@@ -23,13 +23,15 @@ def labels(
     with errors():
         from pipelines.evaluation.judging.labelling import BadSheet
         from resources.home import open_home
-        from trailbench.evaluating import asked_for
+        from trailbench.evaluating import asked_for, release_track
         from trailbench.judging import import_sheet, write_sheet
 
         if (to is None) == (filled is None):
             raise typer.BadParameter("give either --to SHEET.csv (a sheet to label) or --from SHEET.csv (labels)")
         opened = open_home(make=False)
         bound = asked_for(opened, experiment, release, None)
+        if (track := release_track(opened, bound.release_key)) != "commerce":
+            refuse(f"{bound.release} is a release of {track}; people label what judges say of readouts, on commerce")
         try:
             done = write_sheet(opened, bound, to, n) if to else import_sheet(opened, bound, filled)  # type: ignore[arg-type]
         except BadSheet as error:
