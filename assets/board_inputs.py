@@ -133,7 +133,9 @@ class GivenExperiment:
                 )
                 for spec in self.bound.arms
             )
-            .unique(["method", "user_id", "count"])
+            .group_by("method", "user_id", "count")
+            # Arms that share a memory count alike, unless one of them lost more.
+            .agg(pl.col("n").max())
             .group_by("method", "count")
             .agg(pl.col("n").sum())
             .sort("method", "count")

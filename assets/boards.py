@@ -32,6 +32,7 @@ from pipelines.evaluation.leaderboard import leaderboard as make_leaderboard
 from pipelines.evaluation.report import render
 from pipelines.evaluation.scores import EVALUATOR_VERSION, oracle, popularity
 from pipelines.evaluation.standing import CREDIBLE, credibility
+from pipelines.hashing import frame_hash
 from resources.dag import GoldStore, InputStore
 from resources.embedder import StaticEmbedder
 from resources.tokenizer import load_tokens
@@ -76,6 +77,9 @@ def leaderboard(context: dg.AssetExecutionContext, store: InputStore, gold: Gold
             **{table: given.content(table) for table in ASKED},
             "slice": asdict(given.bound.slice),
             "seed": given.seed,
+            # Neither shows in units or readings, and both in flags.
+            "weak": given.weakness().rows(),
+            "builds": frame_hash(given.builds()),
         },
         code=tuple(f"pipelines.evaluation.{name}" for name in CODE),
         make=make,

@@ -12,6 +12,7 @@ from pipelines.models import Role
 from pipelines.schema import TABLES, conform
 from resources.dag import Models
 from resources.experiment_spec import experiment_key, load_experiment
+from resources.models.accounting import paid_scope
 from resources.models.budget import Amount
 from resources.models.engine import ModelEngine
 from resources.models.ledger import Ledger
@@ -26,22 +27,28 @@ def engine_of(given: GivenArm, models: Models, names: Mapping[Role, str]) -> Ite
     """
     limits = given.spec.limits
     spent = Amount() if limits == Limits() else spent_on(given, models)
-    with models.access.open(names, limits, spent) as engine:
+    with models.access.open(names, limits, spent, _payer(given)) as engine:
         yield engine
         engine.require_answer()
 
 
 def spent_on(given: GivenArm, models: Models) -> Amount:
-    """What the arms of the experiment have spent on this home so far, cached replies left out."""
-    arm = given.arm
-    bound = load_experiment(given.store.catalog.store, experiment_key(arm.experiment, arm.release))
-    shards = given.store.shards
+    """What the experiment has spent on its arms on this home so far.
+
+    Cached replies are left out, and what other experiments spent on memories that they share with it.
+    """
+    payer, shards = _payer(given), given.store.shards
+    bound = load_experiment(given.store.catalog.store, payer)
     scopes = {scope_of(spec, step, shard, shards) for spec in bound.arms for step in STEPS for shard in shards}
     with ledger_of(models) as ledger:
-        rows = [ledger.calls(scope) for scope in sorted(scopes)]
-    made = pl.concat(rows).filter(~pl.col("cached")).select("prompt_tokens", "reply_tokens", "cost")
+        rows = [ledger.calls(paid_scope(scope, payer)) for scope in sorted(scopes)]
+    made = pl.concat(rows)
     prompt, reply, cost = made.select("prompt_tokens", "reply_tokens", "cost").sum().row(0)
     return Amount(made.height, prompt + reply, cost)
+
+
+def _payer(given: GivenArm) -> str:
+    return experiment_key(given.arm.experiment, given.arm.release)
 
 
 @contextmanager

@@ -76,11 +76,11 @@ class ModelAccess:
         return Unasked(endpoint.model, self.fingerprint(role, name), endpoint.weak)
 
     @contextmanager
-    def open(self, names: Mapping[Role, str], limits: Limits, spent: Amount) -> Iterator[ModelEngine]:
+    def open(self, names: Mapping[Role, str], limits: Limits, spent: Amount, payer: str) -> Iterator[ModelEngine]:
         """An engine for the roles of `names` (role → model, empty for the configured one).
 
         The embedded server is started where a role needs it, and shared with other runs. `limits` are those of an
-        experiment, of which `spent` is gone.
+        experiment, of which `spent` is gone; `payer` is whose calls they are in the account.
         """
         with ExitStack() as stack:
             endpoints: dict[Part, Endpoint] = {role: self.endpoint(role, name) for role, name in names.items()}
@@ -90,7 +90,7 @@ class ModelAccess:
                 server = stack.enter_context(embedded_server(self.home))
                 endpoints |= {role: _embedded(server.base_url) for role in unset}
             rules = self.rules(*names).model_copy(update=_left(self.settings, limits, spent))
-            yield stack.enter_context(ModelEngine(endpoints, self.ledger, rules))
+            yield stack.enter_context(ModelEngine(endpoints, self.ledger, rules, payer))
 
 
 def _embedded(base_url: str) -> Endpoint:

@@ -56,6 +56,11 @@ class CallRow(NamedTuple):
     error: str = ""
 
 
+def paid_scope(scope: str, payer: str) -> str:
+    """The scope under which the calls of `scope` that `payer` made itself are filed once more."""
+    return f"{scope} paid by {payer}"
+
+
 COLUMNS = CallRow._fields
 _REALS = {"cost": "cost INTEGER", "latency_ms": "latency_ms REAL NOT NULL"}
 _NUMBERS = ("cached", "prompt_tokens", "reply_tokens", "retries")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from pipelines.models import ModelStopped
-from resources.models.accounting import CallRow
+from resources.models.accounting import CallRow, paid_scope
 from resources.models.budget import Amount, Budget, Circuit
 from resources.models.client import CUT, EndpointClient, Outcome
 from resources.models.ledger import Entry, Kept, Ledger
@@ -76,9 +76,10 @@ class _Lane:
 class Dispatcher:
     """Makes the calls of one engine, at most `concurrency` at once for an endpoint; used from any thread."""
 
-    def __init__(self, ledger: Ledger, rules: CallRules) -> None:
+    def __init__(self, ledger: Ledger, rules: CallRules, payer: str = "") -> None:
         self.ledger = ledger
         self.rules = rules
+        self._payer = payer
         self._running: dict[str, Future[Answered]] = {}
         self._lock = threading.Lock()
         self._lanes: dict[tuple[str, str, int], _Lane] = {}
@@ -290,7 +291,8 @@ class Dispatcher:
                 future.set_result(answer)
 
         new = None if row.cached else answer.kept
-        self.ledger.submit(Entry(done, [row], new, call.vectors(answer.outcome) if new else ()))
+        paid = [row._replace(scope=paid_scope(row.scope, self._payer))] if self._payer and not row.cached else []
+        self.ledger.submit(Entry(done, [row, *paid], new, call.vectors(answer.outcome) if new else ()))
         await ended.wait()
 
     def _forget(self, call: Call, future: "Future[Answered]") -> None:

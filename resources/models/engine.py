@@ -24,13 +24,16 @@ class ModelEngine:
     """Calls of every role, kept and accounted for in the file `path`.
 
     `endpoints` says who answers in which role; a role without one cannot be asked.
-    Budgets and circuits count what this engine does. Use it as a context manager, or
+    Budgets and circuits count what this engine does; the calls that it makes are filed under `paid_scope` too where
+    it has a `payer`, so that they can be told from those of others in the same scope. Use it as a context manager, or
     `close` it: calls that have not begun are dropped then, finished ones are kept.
     Raises `ModelSettingsError` when a cost budget is set for a model without a price,
     `LedgerError` (a `ModelStopped`) when the file cannot be used.
     """
 
-    def __init__(self, endpoints: Mapping[Part, Endpoint], path: Path, rules: CallRules | None = None) -> None:
+    def __init__(
+        self, endpoints: Mapping[Part, Endpoint], path: Path, rules: CallRules | None = None, payer: str = ""
+    ) -> None:
         self.endpoints = dict(endpoints)
         self.rules = rules or CallRules()
         unpriced = sorted({one.model for one in self.endpoints.values()} - set(self.rules.prices))
@@ -40,7 +43,7 @@ class ModelEngine:
                 'for instance {"name": {"prompt": 0.15, "reply": 0.6}} (USD for a million tokens)'
             )
         self._ledger = Ledger(path)
-        self._dispatcher = Dispatcher(self._ledger, self.rules)
+        self._dispatcher = Dispatcher(self._ledger, self.rules, payer)
 
     def model(self, role: Role, scope: str = "") -> EndpointModel:
         """The model of a role; its calls are accounted for under `scope`."""

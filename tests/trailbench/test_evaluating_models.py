@@ -185,6 +185,34 @@ def test_a_limit_stops_the_run_and_a_larger_one_goes_on_there(asking: SimpleName
         assert len({call.raw for call in server.requests}) == len(server.requests) == 5 + whole.json["model_calls"]
 
 
+def test_a_limit_counts_what_the_experiment_itself_spent_on_a_memory_that_it_shares(asking: SimpleNamespace) -> None:
+    text = EXPERIMENT.replace("  recent_k: [{}]\n", "")
+    with model_server(answer) as server:
+        theirs = asking.evaluate(server, text=text)
+        built = len(server.requests) - theirs.json["units"]
+        assert built > 0
+        mine = text.replace("asking", "mine") + f"budgets: [3]\nlimits: {{calls: {theirs.json['units']}}}\n"
+        found = asking.evaluate(server, text=mine)
+        assert found.code == 0, found.err
+        assert found.json["model_calls"] == theirs.json["units"], "it read all pools anew, and built nothing"
+        spent = asking.evaluate(server, text=mine.replace("budgets: [3]", "budgets: [3, 4]"))
+        assert spent.code == 2 and "max_calls" in spent.err, "what it spent itself stays spent"
+
+
+def test_a_model_that_is_declared_weak_later_flags_a_board_that_is_there(
+    asking: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def flags(result: SimpleNamespace) -> set[bool]:
+        board = pl.read_parquet(Path(result.json["leaderboard"]).with_suffix(".parquet"))
+        return set(board.filter(method="profile_gen", group_kind="all")["flags"].str.contains("weak model"))
+
+    with model_server(answer) as server:
+        assert flags(asking.evaluate(server)) == {False}
+        monkeypatch.setenv("TRAILBENCH_MODEL_WEAK", "true")
+        weak = asking.evaluate(server)
+        assert weak.json["model_calls"] == 0 and flags(weak) == {True}
+
+
 def test_kill_9_in_the_middle_repeats_no_finished_call(
     asking: SimpleNamespace, spawn: Callable[..., "subprocess.Popen[str]"]
 ) -> None:
