@@ -64,7 +64,7 @@ def why_wrong(rows: pl.DataFrame) -> Spec:
         {
             "width": "container",
             "autosize": FIT,
-            "height": {"step": 22},
+            "height": 22 * max(shown["method"].n_unique(), 1),
             "mark": "bar",
             "encoding": {
                 "y": {"field": "method", "type": "nominal", "title": None},
@@ -105,7 +105,7 @@ def state_timeline(intervals: pl.DataFrame, evidence: pl.DataFrame, checkpoints:
     body: Spec = {
         "width": "container",
         "autosize": FIT,
-        "height": {"step": 15},
+        "height": 15 * pl.concat([bars["state"], marks["state"]]).n_unique(),
         "layer": [
             {
                 "data": {"values": bars.to_dicts()},

@@ -2,9 +2,12 @@
 
 import json
 import re
+import shutil
 from datetime import datetime
+from pathlib import Path
 
 import polars as pl
+import pytest
 from test_applog_board import CHECKPOINTS, GOOD, NOBODY, NONE, RULED, USERS, arm
 
 from pipelines.applogs.board import applog_board, applog_differences, user_values
@@ -87,3 +90,60 @@ def test_nothing_is_loaded_from_anywhere() -> None:
     head = page.split("<script", 1)[0]
     assert not re.findall(r'(?:src|href)="(?:https?:)?//', head)
     assert "default-src 'none'" in page
+
+
+@pytest.mark.browser
+def test_filters_and_keyboard_from_disk(tmp_path: Path) -> None:
+    if (browser_file := shutil.which("chromium")) is None:
+        pytest.skip("chromium is not installed")
+    from playwright.sync_api import sync_playwright
+
+    hostile = RULED.with_columns(method=pl.lit(HOSTILE))
+    file = tmp_path / "report.html"
+    file.write_text(render_applogs(tables(NONE, GOOD, hostile), CARD, {}, life()), encoding="utf-8")
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=browser_file, args=["--no-sandbox"])
+        page = browser.new_page()
+        asked: list[str] = []
+        wrong: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("console", lambda message: wrong.append(message.text))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("dialog", lambda dialog: wrong.append("a dialog opened"))
+        page.goto(file.as_uri())
+        page.evaluate("document.querySelectorAll('details').forEach((section) => { section.open = true; })")
+        drawn = "[...document.querySelectorAll('.chart')].every((one) => !one.offsetParent || one.querySelector('svg'))"
+        page.wait_for_function(drawn, timeout=20_000)
+
+        def rows(method: str) -> int:
+            return int(page.locator(f"tr[data-method='{method}']:visible").count())
+
+        def in_chart(method: str) -> bool:
+            """Whether the first leaderboard's chart has a row of a method."""
+            return method in page.locator(".chart").first.inner_text()
+
+        before = rows("recent_k")
+        assert before > 3 and in_chart("recent_k") and in_chart("empty") and "alert(1)" in page.content()
+        page.locator("#filters input[value=recent_k]").focus()
+        page.keyboard.press("Space")
+        page.wait_for_function("!document.querySelector('.chart').textContent.includes('recent_k')")
+        assert rows("recent_k") == 0 < rows("empty") and in_chart("empty")
+        # What has no method, such as the states of a user, is left as it is.
+        assert page.locator("text=The states of").is_visible() and page.evaluate(drawn)
+        assert "empty" in page.locator("#filters output").inner_text()
+        page.locator("#filters button").focus()
+        page.keyboard.press("Enter")
+        page.wait_for_function("document.querySelector('.chart').textContent.includes('recent_k')")
+        assert rows("recent_k") == before
+        # Everything unticked is a page of empty charts, not of errors.
+        for box in page.locator("#filters input[name=method]").all():
+            box.uncheck()
+        assert rows("empty") == 0
+        page.wait_for_function("!document.querySelector('.chart').textContent.includes('empty')")
+        # A summary opens by keyboard.
+        page.locator("summary").first.focus()
+        opened = page.evaluate("document.querySelector('details').open")
+        page.keyboard.press("Enter")
+        assert page.evaluate("document.querySelector('details').open") != opened
+        browser.close()
+    assert (asked, wrong) == ([file.as_uri()], [])

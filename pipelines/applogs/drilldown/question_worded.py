@@ -115,16 +115,16 @@ def _answer(one: Answer, logs: Logs) -> tuple[tuple[str, Cell], ...]:
     precision, recall, _ = one.evidence
     return (
         ("status", Mark(one.status, "plain" if one.status in ("ok", "abstained") else "bad")),
-        ("reason", one.reason),
-        ("answer", one.answer),
         ("by rule", worth(one)),
         ("points", one.points),
         ("Core+Detail", one.score),
+        ("answer", one.answer),
         ("cited logs", _jumps(one.cited, logs)),
         ("evidence precision", precision),
         ("evidence recall", recall),
         ("stale evidence", one.stale),
         ("why wrong", one.label.replace("_", " ")),
+        ("reason of the status", one.reason),
     )
 
 
@@ -159,8 +159,7 @@ def _agreement(one: Answer, part: str) -> Mark:
     held = next((each for each in one.fields if each.part == part), None)
     if held is None:
         return Mark("–")
-    words = [held.given or ("" if one.status == "ok" else one.status)]
-    words += [] if held.agreement is None else [f"{held.agreement:.3f}"]
+    words = [held.given or "", "" if held.agreement is None else f"{held.agreement:.3f}"]
     return Mark(" · ".join(filter(None, words)) or "–", _tone(held.agreement))
 
 

@@ -191,7 +191,7 @@ class _Told:
             in_full=item in self._full,
             **{name: gold[name] for name in ("task", "state_key", "family", "truth", "expectation", "reference")},
             service_family=gold["service_family"] or "",
-            asked=tuple((title, task[name]) for name, title in ASKED.items() if task[name]),
+            asked=tuple(_asked(task)),
             fields=tuple(
                 Field(one["part"], one["kind"], one["gate"], one["criterion"] or "", one["expected"])
                 for one in self._parts.get((item,), [])
@@ -223,6 +223,13 @@ class _Told:
             verdicts=tuple(Verdict(*(one[name] for name in _MARKS)) for one in self._verdicts.get(key, [])),
             call=self._calls.of(key, told.get("call")),
         )
+
+
+def _asked(task: Row) -> Iterator[tuple[str, str]]:
+    for name, title in ASKED.items():
+        # Most are searched for as they are asked.
+        if task[name] and not (name == "retrieval_query" and task[name] == task["question_text"]):
+            yield title, task[name]
 
 
 def _roles(item: Row) -> dict[str, Role]:

@@ -47,7 +47,10 @@ def states_picture(
         layer["encoding"]["x"]["axis"] = {"aria": False, "tickCount": 8}
         if "y" in layer["encoding"]:
             layer["encoding"]["y"] = {**layer["encoding"]["y"], "axis": {"aria": False, "labelLimit": 260}}
-    return svg({**spec, "width": _WIDTH, "autosize": "pad"}, places)
+    return svg(
+        {**spec, "width": _WIDTH, "autosize": "pad", "padding": {"left": 32, "right": 32, "top": 5, "bottom": 5}},
+        places,
+    )
 
 
 def checkpoint_anchor(index: int) -> str:

@@ -51,7 +51,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table. Rows may have an anchor, and a method that a filter finds."""
+    """A table. Rows may have an anchor, and a method that a filter finds (empty: of none)."""
 
     title: str
     heads: tuple[Head, ...]
