@@ -3,15 +3,25 @@
 import polars as pl
 
 from pipelines.evaluation.judging.labelling import LABELS
-from resources.store import NotPublished, Store
+from resources.store import NotPublished, Store, StoreError
 
 
 def read_labels(gold: Store, rubric: str) -> pl.DataFrame:
-    """All labels of a rubric: columns `labelling.LABELS`, sorted by content; none where nothing was labelled."""
+    """All labels of a rubric: columns `labelling.LABELS`, sorted by content; none where nothing was labelled.
+
+    Raises `StoreError` for a document that holds no labels.
+    """
     try:
-        found: dict[str, bool] = gold.read_json(_path(rubric))
+        found = gold.read_json(_path(rubric))
     except NotPublished:
         found = {}
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or not all(isinstance(label, bool) for label in found.values()):
+        raise StoreError(
+            f"{_path(rubric)} in {gold.root} is damaged: put a copy of it back, or move it away and read the filled-in "
+            "sheets again"
+        )
     return pl.DataFrame(sorted(found.items()), schema=dict(LABELS), orient="row")
 
 

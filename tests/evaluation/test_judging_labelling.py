@@ -80,6 +80,13 @@ def test_a_sheet_whose_cells_are_as_long_as_a_judges_context_is_read() -> None:
     assert read_sheet(f'{blank[:-3]}"yes"\n', long)["label"].to_list() == [True]
 
 
+def test_a_sheet_with_shifted_columns_is_refused_in_few_words() -> None:
+    shifted = "id,label\n" + "".join(f"{'a visit ' * 4_000},{'yes ' * 4_000}\n" for _ in range(30))
+    with pytest.raises(BadSheet, match="line 2: id 'a visit a visit") as told:
+        read_sheet(shifted, MANY)
+    assert len(str(told.value)) < 5_000 and "and 10 more faults" in str(told.value)
+
+
 @settings(max_examples=60, deadline=None)
 @given(text=st.text(max_size=30), lead=st.sampled_from(["", "=", "+", "-", "@", "\t", "\r", '"', "'", "a\nb;,"]))
 def test_any_text_survives_beside_its_label_and_no_cell_is_a_formula(text: str, lead: str) -> None:

@@ -21,7 +21,8 @@ SHEET = ("id", *SHOWN, "label")
 YES = {"yes": True, "y": True, "true": True, "1": True, "no": False, "n": False, "false": False, "0": False}
 """What a person may write as a label, in any letter case."""
 LABELS: Mapping[str, pl.DataType | type[pl.DataType]] = {"content": pl.String, "label": pl.Boolean}
-MOST_ERRORS = 20
+MOST_ERRORS, LONGEST = 20, 80
+"""Faults that are told, and characters of a cell: shifted columns put whole histories where an id should be."""
 
 
 class BadSheet(ValueError):
@@ -67,11 +68,11 @@ def read_sheet(text: str, parts: pl.DataFrame, name: str = "the sheet") -> pl.Da
     for line, row in _rows(text, name):
         found, said = row["id"].strip(), row["label"].strip()
         if found not in known:
-            fault(line, f"id {found!r} is of no answer judged here; take the sheet drawn from these answers")
+            fault(line, f"id {found[:LONGEST]!r} is of no answer judged here; take the sheet drawn from these answers")
         elif not said:
             fault(line, "no label; write yes or no, or delete the line")
         elif said.lower() not in YES:
-            fault(line, f"label {said!r} is neither yes nor no")
+            fault(line, f"label {said[:LONGEST]!r} is neither yes nor no")
         elif found in labels:
             fault(line, f"id {found} is labelled before, in line {labels[found][1]}; keep one of the two")
         else:
