@@ -1,8 +1,8 @@
 """Answers without a model, from the logs alone: the floor that a memory has to beat (ours).
 
 - `routine`: habits by when logs recur; for a reminder, the routine that is due at the moment of the scenario.
-- `last_value`: what the newest log that speaks of the question names.
-- `majority_choice`: what most of the logs that speak of it name.
+- `last_value`: what the newest log that speaks of the question names, or chooses.
+- `majority_choice`: what most of the logs that speak of it name, or choose.
 
 They know the logs up to the checkpoint and the question, and abstain where they find nothing.
 """
@@ -10,52 +10,39 @@ They know the logs up to the checkpoint and the question, and abstain where they
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from datetime import date, timedelta
 from math import log
 from typing import Any
 
 import polars as pl
 
 from pipelines.applogs.json_text import JsonObject, dump
-from pipelines.applogs.routines import Routine, routines
-from pipelines.applogs.schedules import WEEKDAYS
+from pipelines.applogs.known import Known
+from pipelines.applogs.phrases import stems
+from pipelines.applogs.reminding import reminder, subject, topic, values
+from pipelines.applogs.routines import Routine
+from pipelines.applogs.schedules import WEEKDAYS, occurs
 from pipelines.applogs.services import STOP_WORDS
-from pipelines.applogs.state_values import ROOT, fields, humanised
-from pipelines.applogs.tables import APPLOG_TABLES, table_of
+from pipelines.applogs.state_values import ROOT, family_of, fields, humanised, says_nothing
+from pipelines.applogs.tables import table_of
+from pipelines.applogs.wording import Choice
 
 MOST_CITED = 20
 """Logs that an answer cites at most, the newest."""
-LONGEST = 120
-"""Characters of a value at most; longer texts are prose."""
 SOON, MISSED = 120, 60
 """A routine is due from so many minutes before its start until so many after it."""
-CACHED = 1 << 12
-"""Logs whose words are remembered: more than a user has, who is asked again at every checkpoint."""
-TOPICS = {
-    "Amazon": "shopping order buy product",
-    "Spotify": "music song listening playlist artist",
-    "Fitbit": "exercise workout run running walk walking gym training fitness sleep yoga ride",
-    "Chase": "budget bank banking finance finances money spending bill bills account payment savings",
-    "Robinhood": "investing investment stock stocks portfolio market trading",
-    "WhatsApp": "call chat message family friend check",
-    "Gmail": "mail email inbox correspondence newsletter",
-    "LinkedIn": "career job network networking professional",
-    "Notion": "notes journal planning plan writing study project review",
-    "Netflix": "film movie series show watching watch television",
-    "Goodreads": "book books reading read",
-    "Instagram": "photo post social",
-    "Google": "search research",
-    "LLM Assistant": "learning practice writing lesson study language",
-    "Google Maps": "commute trip visit drive place",
-    "UberEats": "dinner lunch meal food takeout restaurant",
-}
-"""What each app is about, in words: general knowledge of apps, none of a user."""
-_WORD = re.compile(r"[^\W_]+")
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+TOLD = 0.3
+"""The log that says most of a question must say this share of it, else nothing speaks of it."""
+NEWEST = 0.4
+"""The newest log counts whose phrase is worth this share of the best one's."""
+MEMBERS = 4
+"""Members of a collection at most, where the question does not tell how many it has."""
 _MOMENT = re.compile(rf"\b({'|'.join(WEEKDAYS)})\b.*?\b(\d{{1,2}}):(\d{{2}})\b", re.IGNORECASE | re.DOTALL)
-_NO_VALUE = re.compile(r"(?:^|_)(?:id|ids|timestamp|at|created|updated|date)$")
+_DETAIL = r"\s*(?:,|\s[–-]|\s?\()\s*([^,.!?;:()\[\]\n…]{3,60})(?=[,.!?;:()\[\]\n]|$)"
+_TRAILING = re.compile(r"(?i)\s+(?:for (?:me|us)|these days|this time|again|lately|now|any ?time|anyway)$")
+_WITHOUT = frozenset({"avoid", "exclude", "excluded", "without", "not", "no", "instead"})
 
 
 @dataclass(frozen=True)
@@ -64,55 +51,6 @@ class Found:
 
     value: Any
     positions: tuple[int, ...] = ()
-
-
-class Known:
-    """Logs of one user, laid out to be searched: rows of `app_logs` (their user apart) in the order of `position`."""
-
-    def __init__(self, logs: Sequence[JsonObject]) -> None:
-        self.logs = logs
-        self._by_position = {row["position"]: row for row in logs}
-
-    @cached_property
-    def said(self) -> dict[str, list[int]]:
-        """Word → places of the logs that say it, its app's topics among the words."""
-        found: dict[str, list[int]] = {}
-        for place, row in enumerate(self.logs):
-            for word in _said(row["record"], row["api"], row["app"]):
-                found.setdefault(word, []).append(place)
-        return found
-
-    @cached_property
-    def leaves(self) -> dict[str, list[tuple[int, str]]]:
-        """Name of a field → (position, text) of its values, oldest first."""
-        found: dict[str, list[tuple[int, str]]] = {}
-        for row in self.logs:
-            for name, text in _values(row["record"]):
-                found.setdefault(name, []).append((row["position"], text))
-        return found
-
-    @cached_property
-    def routines(self) -> list[Routine]:
-        """Routines in the logs."""
-        schema = {name: APPLOG_TABLES["app_logs"].schema[name] for name in ("position", "time", "app")}
-        return routines(pl.DataFrame([{name: row[name] for name in schema} for row in self.logs], schema=schema))
-
-    def overlap(self, wanted: Iterable[str]) -> dict[int, float]:
-        """Position → how much of the wanted words the log says, by their rarity; logs that say none are left out.
-
-        A word weighs the log of all logs over those that have it.
-        """
-        scores: dict[int, float] = {}
-        # In a fixed order, for sums of floats depend on theirs.
-        for word in sorted(wanted):
-            places = self.said.get(word, ())
-            for place in places:
-                scores[place] = scores.get(place, 0.0) + log((1 + len(self.logs)) / len(places))
-        return {self.logs[place]["position"]: score for place, score in scores.items()}
-
-    def row(self, position: int) -> JsonObject:
-        """The log at a position."""
-        return self._by_position[position]
 
 
 Rule = Callable[[Known, JsonObject], Found | None]
@@ -155,139 +93,216 @@ def _routine(known: Known, question: JsonObject) -> Found | None:
     routine = _of_key(known, question["state_key"])
     if routine is None:
         return None
-    values = {**routine.schedule, "start_time": routine.start_time}
-    return Found(filled(shape, lambda path: values.get(path[-1]) if path else None), routine.positions)
+    told = values(known, routine)
+    return Found(filled(shape, lambda path, _: told.get(path[-1]) if path else None), routine.positions)
 
 
 def _of_key(known: Known, state_key: str) -> Routine | None:
-    """The routine whose logs say most of the key's words, a log in the mean; none when no log says any."""
+    """The routine whose logs say most of the key's words, a log in the mean.
+
+    None when no log says any, unless the logs were chosen for the question: then the one seen most often.
+    """
     said = known.overlap(words_of_key(state_key))
     scored = [
-        (sum(said.get(one, 0.0) for one in found.positions) / len(found.positions), found) for found in known.routines
+        (sum(said.get(known.places[one], 0.0) for one in found.positions) / len(found.positions), found)
+        for found in known.routines
     ]
     best = max(scored, key=lambda one: one[0], default=(0.0, None))
+    if best[0] <= 0 and known.chosen:
+        return known.routines[0] if known.routines else None
     return best[1] if best[0] > 0 else None
 
 
 def _reminder(known: Known, question: JsonObject) -> Found | None:
-    """The due routine, nearest start first. Its schedule is told, for a reminder is about when as well."""
+    """The due routine, nearest start first, of which logs say what it is; else the nearest, by what its app is about.
+
+    Its schedule is told, for a reminder is about when as well.
+    """
     if (moment := _MOMENT.search(question["scenario"])) is None:
         return None
     weekday = WEEKDAYS.index(moment[1].capitalize())
     now = int(moment[2]) * 60 + int(moment[3])
+    ahead = (weekday - question["as_of"].weekday()) % 7
+    day = question["as_of"].date() + timedelta(days=ahead)
     due = [
         (abs(routine.minute - now), place, routine)
         for place, routine in enumerate(known.routines)
-        if -MISSED <= routine.minute - now <= SOON and weekday in _weekdays(routine.schedule)
+        if -MISSED <= routine.minute - now <= SOON and _due(routine.schedule, day)
     ]
-    if not due:
+    told = [(subject(known, routine), routine) for _, _, routine in sorted(due, key=lambda one: one[:2])]
+    if not told:
         return None
-    routine = min(due)[2]
-    rows = [known.row(position) for position in routine.positions]
-    what = Counter(row["object"] for row in rows).most_common(1)[0][0]
-    how = Counter(_CAMEL.sub(" ", row["api"]).lower() for row in rows).most_common(1)[0][0]
-    app = Counter(row["app"] for row in rows).most_common(1)[0][0]
-    topic = TOPICS.get(app, "").split(" ")[0]
-    often = "every day" if routine.schedule["frequency_type"] == "daily" else f"every {WEEKDAYS[weekday]}"
-    when = f"{often[0].upper()}{often[1:]} at {routine.start_time}"
-    return Found(f"{when}: time for your {topic} routine, {how} in {app} ({what}).", routine.positions)
+    names, routine = next((one for one in told if one[0]), told[0])
+    return Found(reminder(known, routine, names or [topic(known, routine)]), routine.positions)
 
 
-def _weekdays(schedule: JsonObject) -> list[int]:
+def _due(schedule: JsonObject, day: date) -> bool:
+    """Whether a routine may occur on the weekday of `day`; of those of a month it is not known which."""
+    if schedule["frequency_type"] in ("daily", "weekly"):
+        return occurs(schedule, day)
     if "days_of_week" in schedule:
-        return list(schedule["days_of_week"])
-    return [schedule["day_of_week"]] if "day_of_week" in schedule else list(range(7))
+        return bool(day.weekday() in schedule["days_of_week"])
+    return bool(schedule.get("day_of_week", day.weekday()) == day.weekday())
 
 
-def _by_value(choose: Callable[[list[tuple[int, str]]], str]) -> Rule:
+def _by_value(newest: bool) -> Rule:
     def find(known: Known, question: JsonObject) -> Found | None:
-        if question["service_family"] == "user_communication":
-            return None
+        family = _family(question)
         shape = json.loads(question["answer_template"] or question["output_template"] or "null")
-        key = question["state_key"]
-        cited: list[int] = []
-        alone = sum(1 for _ in fields(shape)) == 1
-
-        def slot(path: tuple[str, ...]) -> str | None:
-            rows = known.leaves.get(path[-1].lower(), []) if path else []
-            # What was acted on stands for the value itself, not for when or where.
-            if not rows and (alone or path[-1] in (ROOT, "statement")):
-                rows = _speaking(known, words_of_key(key) if key else frozenset(words(" ".join(path))))
-            if not rows and alone and question["scenario"]:
-                rows = _speaking(known, frozenset(words(question["scenario"])) - STOP_WORDS)
-            if not rows:
-                return None
-            value = choose(rows)
-            cited.extend(position for position, text in rows if text == value)
-            return value
-
+        wanted = _wanted(question, shape)
+        if family == "habit" or not wanted or not (related := _related(known, wanted, bool(question["state_key"]))):
+            return None
+        tell = _choosing if family == "preference" else _naming
+        slot, cited = tell(known, related, wanted, question, newest, sum(1 for _ in fields(shape)) == 1)
         value = filled(shape, slot)
-        return Found(value, tuple(cited)) if cited else None
+        return None if says_nothing(value) else Found(value, tuple(known.logs[one]["position"] for one in cited))
 
     return find
 
 
-def _speaking(known: Known, wanted: frozenset[str]) -> list[tuple[int, str]]:
-    """(position, what was acted on) of the logs that say most of the wanted words, oldest first."""
+def _family(question: JsonObject) -> str:
+    of_service = {"user_communication": "habit", "information_request_construction": "preference"}
+    if service := question["service_family"]:
+        return of_service.get(service, "attribute")
+    return family_of(question["state_key"])
+
+
+def _wanted(question: JsonObject, shape: Any) -> frozenset[str]:
+    """Stems of the state's name, else of the scenario and the names of what is to be filled."""
+    if question["state_key"]:
+        return words_of_key(question["state_key"])
+    names = " ".join(path for path, _, _ in fields(shape))
+    return frozenset(stems(f"{question['scenario'] or ''} {humanised(names)}")) - STOP_WORDS
+
+
+def _related(known: Known, wanted: frozenset[str], named: bool) -> dict[int, float]:
+    """Logs that speak of the wanted words; none where no log says enough of them.
+
+    A word of a state's name (`named`) that no log says is as rare as can be; one of a scenario does not count.
+    """
     scores = known.overlap(wanted)
-    most = max(scores.values(), default=0.0)
-    if most <= 0:
-        return []
-    rows = [known.row(position) for position, score in sorted(scores.items()) if score >= most / 2]
-    return [(row["position"], row["object"]) for row in rows if row["object"] != f"{row['app']}.{row['api']}"]
+    unsaid = log(1 + len(known.logs)) if named else 0.0
+    whole = sum(known.rarity(word) or unsaid for word in sorted(wanted))
+    if max(scores.values(), default=0.0) >= TOLD * whole > 0:
+        return known.related(wanted)
+    return dict.fromkeys(range(len(known.logs)), 1.0) if known.chosen else {}
 
 
-def _last(rows: list[tuple[int, str]]) -> str:
-    return rows[-1][1]
+Slot = Callable[[tuple[str, ...], Any], Any]
 
 
-def _majority(rows: list[tuple[int, str]]) -> str:
-    """The most frequent value; of equally frequent ones the one named last."""
-    counts = Counter(text for _, text in rows)
-    last = {text: place for place, (_, text) in enumerate(rows)}
-    return max(counts, key=lambda text: (counts[text], last[text]))
+def _naming(
+    known: Known, related: dict[int, float], wanted: frozenset[str], question: JsonObject, newest: bool, alone: bool
+) -> tuple[Slot, list[int]]:
+    scores = known.named(related, wanted)
+    cited: list[int] = []
+
+    def chosen(n: int) -> list[str]:
+        if newest and n == 1:
+            top = max(scores.values(), default=0.0)
+            for place in sorted(related, reverse=True):
+                best = known.best(place, scores)
+                if best is not None and scores[best.key] >= NEWEST * top:
+                    return [best.key]
+        ranked: list[str] = []
+        for key in sorted(scores, key=lambda one: (-scores[one], one)):
+            if len(ranked) < n and not any(key in held or held in key for held in ranked):
+                ranked.append(key)
+        return ranked
+
+    def shown(key: str) -> str:
+        places = [place for place in related if any(one.key == key for one in known.said[place].phrases)]
+        cited.extend(places)
+        text = next(one.text for one in known.said[places[-1]].phrases if one.key == key)
+        detail = _detail(known, places, text)
+        return f"{text}, {detail}" if detail else text
+
+    def slot(path: tuple[str, ...], blank: Any) -> Any:
+        name = path[-1] if path else ROOT
+        if isinstance(blank, list):
+            return [shown(key) for key in chosen(len(blank))] or None
+        if not (alone or name in (ROOT, "value", "name")):
+            rows = [(p, text) for p, text in known.leaves.get(name.lower(), ()) if known.places[p] in related]
+            cited.extend(known.places[position] for position, _ in rows)
+            return (rows[-1][1] if newest else Counter(text for _, text in rows).most_common(1)[0][0]) if rows else None
+        # Of a free form it is not told whether one thing is asked for or several.
+        many = question["task"] == "free_form" and humanised(question["state_key"]).endswith("s")
+        told = [shown(key) for key in (_strong(scores, chosen(MEMBERS)) if many else chosen(1))]
+        return (told if many else told[0]) if told else None
+
+    return slot, cited
 
 
-def filled(shape: Any, slot: Callable[[tuple[str, ...]], Any], path: tuple[str, ...] = ()) -> Any:
+def _strong(scores: dict[str, float], keys: list[str]) -> list[str]:
+    return [key for key in keys if 2 * scores[key] >= scores[keys[0]]]
+
+
+def _detail(known: Known, places: list[int], text: str) -> str:
+    """What most logs add to a name after a comma, dash or bracket; of equals the newest."""
+    follows = re.compile(re.escape(text) + _DETAIL, re.IGNORECASE)
+    found = [one.strip() for place in reversed(places) for one in _follows(known, place, follows)]
+    return Counter(found).most_common(1)[0][0] if found else ""
+
+
+def _follows(known: Known, place: int, pattern: re.Pattern[str]) -> set[str]:
+    return {one for name, text in known.said[place].leaves for one in pattern.findall(text)}
+
+
+def _choosing(
+    known: Known, related: dict[int, float], wanted: frozenset[str], question: JsonObject, newest: bool, alone: bool
+) -> tuple[Slot, list[int]]:
+    made = [(place, _by_category(known, one)) for place in related for one in known.said[place].choices]
+    axes = Counter(_axis(one) for _, one in made)
+    last = {_axis(one): place for place, one in made}
+    axis = max(axes, key=lambda one: (axes[one], last[one], sorted(one)), default=None)
+    # Once it is known between what, any log tells which.
+    everywhere = [(place, _by_category(known, one)) for place, told in enumerate(known.said) for one in told.choices]
+    own = [(place, one) for place, one in everywhere if axis is not None and _axis(one) == axis]
+    cited = [place for place, _ in own]
+    if not own:
+        return (lambda path, blank: None), cited
+    sides = Counter(one.chosen.lower() for _, one in own)
+    side = own[-1][1].chosen.lower() if newest else max(sides, key=lambda one: (sides[one], one))
+    votes = [one for _, one in own if one.chosen.lower() == side]
+    rests = Counter(one.rest for one in reversed(votes) if one.rest)
+    rest = f", {rests.most_common(1)[0][0]}" if rests else ""
+    statement = f"Prefers {votes[-1].chosen} over {votes[-1].rejected}{rest}"
+
+    def slot(path: tuple[str, ...], blank: Any) -> Any:
+        name = path[-1] if path else ROOT
+        if question["task"] == "personalised_service":
+            value = votes[-1].rejected if _WITHOUT & set(re.split(r"[^a-z]+", name.lower())) else votes[-1].chosen
+            return [value] if isinstance(blank, list) else value
+        return statement if alone or name in (ROOT, "value", "statement") else None
+
+    return slot, cited
+
+
+def _by_category(known: Known, one: Choice) -> Choice:
+    """A choice between things as one between their categories, where logs show these and they differ."""
+    one = Choice(_TRAILING.sub("", one.chosen), _TRAILING.sub("", one.rejected), one.rest)
+    kinds = [known.categories.get(side.lower()) for side in (one.chosen, one.rejected)]
+    if kinds[0] and kinds[1] and kinds[0].lower() != kinds[1].lower():
+        return Choice(kinds[0], kinds[1], one.rest)
+    return one
+
+
+def _axis(one: Choice) -> frozenset[str]:
+    return frozenset({one.chosen.lower(), one.rejected.lower()})
+
+
+def filled(shape: Any, slot: Slot, path: tuple[str, ...] = ()) -> Any:
     """A template with its blanks filled; a list of blanks takes a list as it is."""
     if isinstance(shape, dict):
         return {name: filled(inner, slot, (*path, name)) for name, inner in shape.items()}
-    value = slot(path)
+    value = slot(path, shape)
     return [value] if isinstance(shape, list) and not isinstance(value, list) and value is not None else value
 
 
 def words_of_key(state_key: str) -> frozenset[str]:
-    """Words of a state's name."""
-    return frozenset(words(humanised(state_key)))
+    """Stems of the words of a state's name."""
+    return frozenset(stems(humanised(state_key)))
 
 
-def words(text: str) -> list[str]:
-    """Words of a text in lower case, bare numbers left out."""
-    return [word for word in _WORD.findall(text.lower()) if not word.isdigit()]
-
-
-@lru_cache(maxsize=CACHED)
-def _said(record: str, api: str, app: str) -> frozenset[str]:
-    return frozenset(words(f"{record} {_CAMEL.sub(' ', api)} {TOPICS.get(app, '')}"))
-
-
-@lru_cache(maxsize=CACHED)
-def _values(record: str) -> tuple[tuple[str, str], ...]:
-    """(name, text) of a log's values, in its order."""
-    log = json.loads(record)
-    return tuple(_leaves({body: log.get(body) for body in ("request", "response")}))
-
-
-def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
-    if isinstance(value, dict):
-        for inner, one in value.items():
-            yield from _leaves(one, inner.lower())
-    elif isinstance(value, list):
-        for one in value:
-            yield from _leaves(one, name)
-    elif isinstance(value, str) and 0 < len(value.strip()) <= LONGEST and not _NO_VALUE.search(name):
-        yield name, value.strip()
-
-
-RULES: dict[str, Rule] = {"routine": _routine, "last_value": _by_value(_last), "majority_choice": _by_value(_majority)}
+RULES: dict[str, Rule] = {"routine": _routine, "last_value": _by_value(True), "majority_choice": _by_value(False)}
 """Answerer by name."""

@@ -15,10 +15,12 @@ from typing import Any
 
 import polars as pl
 
-from pipelines.applogs.answerers import RULES, Found, Known, answered, filled, words, words_of_key
+from pipelines.applogs.answerers import RULES, Found, answered, filled, words_of_key
 from pipelines.applogs.contexts import WHOLE
 from pipelines.applogs.delivered import in_order, logs_of, other_lines
 from pipelines.applogs.json_text import JsonObject
+from pipelines.applogs.known import Known
+from pipelines.applogs.phrases import stems
 from pipelines.applogs.schedules import WEEKDAYS
 from pipelines.applogs.services import STOP_WORDS
 from pipelines.applogs.state_values import ROOT, family_of, fields, says_nothing
@@ -26,7 +28,7 @@ from pipelines.applogs.tables import table_of
 from pipelines.hashing import digest
 
 EXTRACTIVE = "extractive"
-VERSION = "1"
+VERSION = "2"
 """Raised when an answer could come out differently."""
 RULE_OF_FAMILY = {"habit": "routine", "preference": "majority_choice", "attribute": "last_value"}
 RULE_OF_SERVICE = {
@@ -60,7 +62,8 @@ def extract(contexts: pl.DataFrame, questions: pl.DataFrame) -> pl.DataFrame:
         if told is None:
             continue
         if told is not last[0]:
-            last = told, Known(in_order(logs_of(told["text"]))), other_lines(told["text"])
+            logs = in_order(logs_of(told["text"]))
+            last = told, Known(logs, chosen=told["item"] != WHOLE), other_lines(told["text"])
         _, known, lines = last
         found = by_logs(known, question) or by_words(lines, question)
         rows.append({**answered(question, known, found), "retrieved": told["retrieved"]})
@@ -79,7 +82,7 @@ def by_logs(known: Known, question: JsonObject) -> Found | None:
 def by_words(lines: Sequence[str], question: JsonObject) -> Found | None:
     """The line that says most of the question, by the rarity of its words; nothing when none says any."""
     wanted = _asked(question)
-    said = [frozenset(words(line)) for line in lines]
+    said = [frozenset(stems(line)) for line in lines]
     counts = Counter(word for one in said for word in one & wanted)
     if not counts:
         return None
@@ -90,7 +93,7 @@ def by_words(lines: Sequence[str], question: JsonObject) -> Found | None:
     alone = sum(1 for _ in fields(shape)) == 1
     timing = _timing(line)
 
-    def slot(path: tuple[str, ...]) -> Any:
+    def slot(path: tuple[str, ...], blank: Any) -> Any:
         name = path[-1] if path else ROOT
         return line if alone or name in (ROOT, "statement") else timing.get(name)
 
@@ -102,7 +105,7 @@ def _asked(question: JsonObject) -> frozenset[str]:
     if question["state_key"]:
         return words_of_key(question["state_key"])
     shown = (question[name] for name in ("scenario", "instruction", "output_template"))
-    return frozenset(words(" ".join(text for text in shown if text))) - STOP_WORDS - {"fill"}
+    return frozenset(stems(" ".join(text for text in shown if text))) - STOP_WORDS - {"fill"}
 
 
 def _timing(line: str) -> JsonObject:

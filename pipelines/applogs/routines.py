@@ -17,6 +17,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 Ints = npt.NDArray[np.int64]
 ANY_APP = ""
+BETTER = 1.3
+"""So many times as many logs all apps together must have at a time, to be one routine rather than one of an app."""
 _EPOCH = date(1970, 1, 1)
 
 
@@ -198,11 +200,19 @@ def _monthly(
 
 
 def _distinct(found: list[Routine], rules: RoutineSettings) -> list[Routine]:
+    def near(one: Routine, other: Routine) -> bool:
+        return abs(other.minute - one.minute) <= 2 * rules.minutes
+
+    def size(one: Routine) -> float:
+        return len(one.positions) * (1 if one.app == ANY_APP else BETTER)
+
     kept: list[Routine] = []
-    for one in sorted(found, key=lambda one: (one.app == ANY_APP, -len(one.positions), one.minute, one.app)):
+    # What all apps together keep clearly better than one app alone is one routine, now in this app and now in that.
+    for one in sorted(
+        found, key=lambda one: (-len(one.positions) * (1 if one.app == ANY_APP else BETTER), one.minute, one.app)
+    ):
         mine = set(one.positions)
-        # All apps together say something new only where most of their logs keep no app's own routine.
-        known = set().union(*(other.positions for other in kept if abs(other.minute - one.minute) <= 2 * rules.minutes))
-        if one.app != ANY_APP or 2 * len(mine & known) < len(mine):
+        known = set().union(*(other.positions for other in kept if near(one, other)))
+        if 2 * len(mine & known) < len(mine):
             kept.append(one)
     return sorted(kept, key=lambda one: (-len(one.positions), one.minute, one.app))
