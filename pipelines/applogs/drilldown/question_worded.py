@@ -65,7 +65,7 @@ class Logs:
 
 def question_anchor(place: Checkpoint, question: Question) -> str:
     """Where a page shows a question."""
-    return f"{checkpoint_anchor(place.index)}-q{place.questions.index(question) + 1}"
+    return f"{checkpoint_anchor(place.index)}-q{question.number}"
 
 
 def question_section(place: Checkpoint, question: Question, logs: Logs) -> Section:

@@ -171,7 +171,7 @@ class _Told:
             row["last_log_id"],
             row["cut_by"],
             self._delivered(name, WHOLE),
-            tuple(map(self._question, self._tasks.get((name,), []))),
+            tuple(self._question(task, number) for number, task in enumerate(self._tasks.get((name,), []), start=1)),
         )
 
     def _delivered(self, checkpoint: str, item: str) -> tuple[Delivered, ...]:
@@ -183,11 +183,12 @@ class _Told:
             for row in self._contexts.get((checkpoint, item), [])
         )
 
-    def _question(self, task: Row) -> Question:
+    def _question(self, task: Row, number: int) -> Question:
         item = task["item"]
         gold = self._items[(item,)]
         return Question(
             name=item,
+            number=number,
             in_full=item in self._full,
             **{name: gold[name] for name in ("task", "state_key", "family", "truth", "expectation", "reference")},
             service_family=gold["service_family"] or "",

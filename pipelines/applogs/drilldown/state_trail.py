@@ -109,6 +109,8 @@ class Question:
     """
 
     name: str
+    number: int
+    """Place among those of its checkpoint, from 1."""
     in_full: bool
     task: str
     state_key: str
