@@ -48,9 +48,17 @@ def _finite(text: str) -> float:
     return number
 
 
+def _whole(text: str) -> int:
+    # What is no finite fraction would end a comparison of numbers, and Python reads no whole number of any length.
+    _finite(text)
+    return int(text)
+
+
 def strict(text: str) -> Any:
     """The value of a JSON text. Raises `ValueError` for what `load` refuses, `RecursionError` for endless nesting."""
-    value = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant, parse_float=_finite)
+    value = json.loads(
+        text, object_pairs_hook=_once, parse_constant=_no_constant, parse_float=_finite, parse_int=_whole
+    )
     _refuse_depth(value)
     dump(value).encode()
     return value
@@ -60,7 +68,7 @@ def load(data: bytes, file: str) -> Any:
     """The value of a JSON file in UTF-8 (a byte-order mark is passed over).
 
     Raises `SourceError`, with the line where it is known, for text that is no JSON, names
-    repeated in an object, NaN and infinities, and text that is no Unicode.
+    repeated in an object, NaN, infinities and what is larger than any fraction, and text that is no Unicode.
     """
     remedy = "Send the file as it was published"
     try:

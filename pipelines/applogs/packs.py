@@ -27,6 +27,8 @@ ANCHORS: dict[str, pl.DataType | type[pl.DataType]] = {
 }
 """Where a pack says that its checkpoints lie; the harness resolves them (`checkpoints.cut`)."""
 SERVICE_OF_FAMILY = {"habit": SERVICES[0], "preference": SERVICES[1], "attribute": SERVICES[2]}
+_LARGEST = 2**31 - 1
+"""Largest place in a log."""
 STATE, SERVICE = "state_completion_pack", "rq3_apply_service_qa"
 
 
@@ -63,8 +65,8 @@ class _Reader:
         checkpoint_id = self.at.text(one, "checkpoint_id", path, needed=True)
         as_of = self.at.object(one, "as_of", path)
         index = as_of.get("log_index")
-        if index is not None and (isinstance(index, bool) or not isinstance(index, int)):
-            raise self.at.fail(f"{path}.as_of.log_index", "is no whole number")
+        if index is not None and (isinstance(index, bool) or not isinstance(index, int) or abs(index) > _LARGEST):
+            raise self.at.fail(f"{path}.as_of.log_index", f"is no whole number of {_LARGEST} at most")
         place = {"user_id": self.user, "checkpoint_id": checkpoint_id}
         place["as_of"] = self.at.text(as_of, "timestamp", f"{path}.as_of", needed=True)
         self.anchors.append(

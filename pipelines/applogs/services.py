@@ -18,7 +18,7 @@ import polars as pl
 from pipelines.applogs.gold_parts import GATE, service_parts
 from pipelines.applogs.json_text import JsonObject, canonical, dump
 from pipelines.applogs.packs import SERVICE_OF_FAMILY, service_item_id
-from pipelines.applogs.schedules import WEEKDAYS, next_day
+from pipelines.applogs.schedules import WEEKDAYS, BadSchedule, next_day
 from pipelines.applogs.state_values import FILL, fields, humanised, template
 from pipelines.applogs.tables import table_of
 from pipelines.applogs.tasks import Asked
@@ -37,6 +37,10 @@ was when where which who with
 """
 STOP_WORDS = frozenset(_STOP.split())
 """Words that tell nothing."""
+
+
+class BadMoment(ValueError):
+    """A service that cannot be made of its state: a slot whose field the value has not, a start that is no time."""
 
 
 class Leak(ValueError):
@@ -64,7 +68,7 @@ def services(
     """One service for every state that is true at a checkpoint by this `truth` and can be served.
 
     A habit needs a start time; preferences and attributes need their moment, by (user_id, state_key). Raises `Leak`,
-    `BadSchedule`, and `KeyError` for a slot whose field the value has not.
+    `BadSchedule`, `BadMoment`.
     """
     chosen = states.with_columns(pl.col("truth", "expectation", "family").cast(pl.String)).filter(
         (pl.col("truth") == truth) & (pl.col("expectation") == "value")
@@ -87,7 +91,7 @@ def _service(
     item, qa_id = service_item_id(user, state["checkpoint_id"], key, "q1"), "q1"
     reference: JsonObject | None = None
     if family == "user_communication":
-        if not isinstance(value, dict) or "start_time" not in value.get("timing", {}) or "schedule" not in value:
+        if not _timed(value):
             return None
         scenario = habit_scenario(value, state["as_of"], f"{user}/{key}")
         points = habit_points(key, value, qa_id)
@@ -96,6 +100,11 @@ def _service(
         return None
     else:
         leaves = {path: right for path, right, _ in fields(value)}
+        if lost := sorted(path for path in moment.slots.values() if path not in leaves):
+            raise BadMoment(
+                f"the service of {key} of {user} fills {', '.join(map(repr, lost))}, which its value at "
+                f"{state['checkpoint_id']} has not (fields: {', '.join(leaves)}); correct state_moments or the value"
+            )
         reference = {slot: leaves[path] for slot, path in moment.slots.items()}
         scenario, points = moment.scenario, output_points(key, reference, leaves, qa_id)
         hidden = telling_words(humanised(key), *(_text(right) for right in leaves.values()))
@@ -124,10 +133,28 @@ def _service(
     return question, gold, service_parts(user, item, key, family, reference, points)
 
 
+def _timed(value: Any) -> bool:
+    """Whether a habit says when it is due."""
+    if not isinstance(value, dict):
+        return False
+    timing, schedule = value.get("timing"), value.get("schedule")
+    return isinstance(timing, dict) and isinstance(schedule, dict) and "start_time" in timing
+
+
 def habit_scenario(value: JsonObject, as_of: datetime, name: str) -> str:
-    """A moment near the next occurrence after `as_of`; which of `OFFSETS` it is follows from `name`."""
-    start = time.fromisoformat(value["timing"]["start_time"])
-    day = next_day(value["schedule"], as_of.date())
+    """A moment near the next occurrence after `as_of`; which of `OFFSETS` it is follows from `name`.
+
+    Raises `BadMoment` and `BadSchedule`.
+    """
+    told = value["timing"]["start_time"]
+    try:
+        start = time.fromisoformat(told)
+    except (TypeError, ValueError):
+        raise BadMoment(f"the habit {name} begins at {told!r}, which is no time of day; write it as 06:30") from None
+    try:
+        day = next_day(value["schedule"], as_of.date())
+    except BadSchedule as error:
+        raise BadSchedule(f"the habit {name}: {error}") from None
     moment = datetime.combine(day, start) + timedelta(minutes=OFFSETS[key64(name, "moment") % len(OFFSETS)])
     return f"It is {WEEKDAYS[moment.weekday()]} at {moment:%H:%M}."
 
@@ -170,8 +197,8 @@ def output_points(key: str, reference: JsonObject, leaves: Mapping[str, Any], qa
 
 
 def _rendered(path: str, right: Any) -> str:
-    if path.rpartition(".")[2] in ("days_of_week", "day_of_week"):
-        days = right if isinstance(right, list) else [right]
+    days = right if isinstance(right, list) else [right]
+    if path.rpartition(".")[2] in ("days_of_week", "day_of_week") and all(day in range(7) for day in days):
         named = ", ".join(f"{day} ({WEEKDAYS[day]})" for day in days)
         return f"[{named}]" if isinstance(right, list) else named
     return canonical(right)

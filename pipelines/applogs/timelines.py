@@ -17,6 +17,8 @@ Taker = Callable[[Any], Any]
 """A value of a line → what the column holds."""
 _JSON = frozenset({"value", "slots"})
 """Columns that hold JSON; rewritten so that equal values have equal texts."""
+_LARGEST = 2**31 - 1
+"""Largest place in a log or a chain."""
 _KINDS: dict[Any, tuple[type, str]] = {
     pl.String: (str, "text"),
     pl.Int32: (int, "whole number"),
@@ -88,9 +90,13 @@ def _of_type(name: str, column: Column) -> Taker:
     kind, said = _KINDS[column.dtype]
     if name in _JSON:
         return lambda value: _json(_checked(value, isinstance(value, str), f"{name} is no text"), name)
-    return lambda value: _checked(
-        value, isinstance(value, kind) and (kind is bool or not isinstance(value, bool)), f"{name} is no {said}"
-    )
+    if kind is int:
+        return lambda value: _checked(
+            value,
+            isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _LARGEST,
+            f"{name} is no {said} from 0 to {_LARGEST}",
+        )
+    return lambda value: _checked(value, isinstance(value, kind), f"{name} is no {said}")
 
 
 def _checked(value: Any, right: bool, else_said: str) -> Any:
@@ -101,9 +107,12 @@ def _checked(value: Any, right: bool, else_said: str) -> Any:
 
 def _json(text: str, name: str) -> str:
     try:
-        return canonical(strict(text))
+        read = strict(text)
     except json.JSONDecodeError as error:
         raise ValueError(f"{name} holds no JSON ({error.msg})") from None
+    if name == "slots" and not (isinstance(read, dict) and all(isinstance(path, str) for path in read.values())):
+        raise ValueError(f"{name} is no object of texts, field of the service → path of the value's field")
+    return canonical(read)
 
 
 def _timed(read: pl.DataFrame, name: str, file: str) -> pl.DataFrame:

@@ -137,5 +137,13 @@ def test_lines_are_read_in_any_order_and_columns_that_may_be_absent_are(tmp_path
     for wrong, says in (("[1]", "no object"), ('{"a":1,"a":2}', "names 'a' twice"), ("{", "Expecting")):
         with pytest.raises(SourceError, match=says):
             read_timeline(wrong.encode(), "f", USER, "state_intervals")
+    evidence = gold_rows(log_rows(60))["state_evidence"][0]
+    for number in (2**31, -1, True, 1.0):
+        with pytest.raises(SourceError, match=r"f:1: position is no whole number from 0"):
+            read_timeline(json.dumps({**evidence, "position": number}).encode(), "f", USER, "state_evidence")
+    moment = {"state_key": evidence["state_key"], "scenario": "A page is open."}
+    for slots in ("[]", "3", "null", '{"a":1}', '{"a":null}'):
+        with pytest.raises(SourceError, match="f:1: slots is no object of texts"):
+            read_timeline(json.dumps({**moment, "slots": slots}).encode(), "f", USER, "state_moments")
     with pytest.raises(SourceError, match=r"f:1: .*utf-8"):
         read_timeline(b"\xff{}", "f", USER, "state_intervals")

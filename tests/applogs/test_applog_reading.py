@@ -85,6 +85,8 @@ def test_an_absent_id_and_a_repeated_one_are_refused() -> None:
         (b'[{"app_log_id": "a", "app_log_id": "b"}]', "names 'app_log_id' twice"),
         (b"[NaN]", "NaN"),
         (b"[1e999]", "too large"),
+        (b"[" + b"9" * 309 + b"]", "too large"),
+        (b"[-" + b"9" * 5_000 + b"]", "too large"),
         (b'["\\ud800"]', "surrogate"),
         (b"[\n\xff]", ":2: not UTF-8"),
         (b"[" * 200 + b"]" * 200, "nested"),
@@ -105,6 +107,15 @@ def test_forms_of_times() -> None:
     read = wall_clock(pl.Series("t", texts)).to_list()
     moment = datetime(2023, 12, 31, 19, 30, tzinfo=UTC)
     assert read == [moment, moment, moment.replace(microsecond=250_000), moment, moment, moment, None, None, None]
+
+
+def test_what_looks_like_a_time_and_is_none() -> None:
+    texts = ["2024-01-01 10:00:00+99:00", "2024-01-01 10:00:00+01:60", "2024-01-01 10:00:00+\u0660\u0661:00",
+             "2024-01-01 10:00:00.\u0665", "\u0662024-01-01 10:00:00", "0000-01-01 00:00:00",
+             "0001-01-01 00:00:00+00:01", "9999-12-31 23:59:59-00:01"]  # fmt: skip
+    assert wall_clock(pl.Series("t", texts)).to_list() == [None] * len(texts)
+    edges = ["0001-01-01 00:00:00", "9999-12-31 23:59:59"]
+    assert [moment.year for moment in wall_clock(pl.Series("t", edges))] == [1, 9999]
 
 
 @given(st.dictionaries(st.text(min_size=1, max_size=12), st.integers(), max_size=4))

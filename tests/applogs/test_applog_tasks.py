@@ -14,7 +14,7 @@ from pipelines.applogs.answers import standing
 from pipelines.applogs.mechanical import agreements, item_agreements
 from pipelines.applogs.schedules import BadSchedule, next_day, occurs
 from pipelines.applogs.scores import units
-from pipelines.applogs.services import Leak, Moment, services
+from pipelines.applogs.services import BadMoment, Leak, Moment, services
 from pipelines.applogs.tables import table_of
 from pipelines.applogs.tasks import free_form, in_free_form, state_completion
 
@@ -141,8 +141,31 @@ def test_scenarios_and_templates_that_tell_are_refused(moment: Moment) -> None:
 
 
 def test_what_cannot_be_served_is_left_out() -> None:
-    bare = {"schedule": {"frequency_type": "daily"}}
-    assert services(states(run=bare, gym="Iron"), CHECKPOINTS, "as_of", {}).questions.is_empty()
+    daily = {"frequency_type": "daily"}
+    for bare in ({"schedule": daily}, {"schedule": daily, "timing": None}, {"schedule": 3, "timing": HABIT["timing"]}):
+        assert services(states(run=bare, gym="Iron"), CHECKPOINTS, "as_of", {}).questions.is_empty()
+
+
+@pytest.mark.parametrize("start", ["99:99", 6, None])
+def test_a_habit_that_begins_at_no_time_is_named(start: object) -> None:
+    with pytest.raises(BadMoment, match=f"{USER}/{RUN} begins at {start!r}"):
+        services(states(run={**HABIT, "timing": {"start_time": start}}), CHECKPOINTS, "as_of", {})
+
+
+def test_a_schedule_that_cannot_be_read_is_named() -> None:
+    with pytest.raises(BadSchedule, match=f"{USER}/{RUN}: 'often' is no frequency"):
+        services(states(run={**HABIT, "schedule": {"frequency_type": "often"}}), CHECKPOINTS, "as_of", {})
+
+
+def test_days_that_are_no_weekdays_are_shown_as_they_are() -> None:
+    odd = {**HABIT, "schedule": {"frequency_type": "weekly", "days_of_week": [6, "x", 7]}}
+    asked = services(states(run=odd), CHECKPOINTS, "as_of", {})
+    assert 'schedule.days_of_week = [6,"x",7].' in asked.gold_parts["criterion"][1]
+
+
+def test_a_slot_of_a_field_that_the_value_has_not_is_named() -> None:
+    with pytest.raises(BadMoment, match=f"{COFFEE} of {USER} fills 'statement', .* at c1 has not .fields: value"):
+        services(states(coffee="pour-over"), CHECKPOINTS, "as_of", {(USER, COFFEE): MOMENT})
 
 
 @pytest.mark.parametrize(

@@ -208,6 +208,7 @@ def test_a_key_without_a_right_answer_is_not_asked() -> None:
         (lambda one: one["as_of"].update(timestamp="then"), r"checkpoints\[0\].as_of.timestamp 'then'"),
         (lambda one: one["as_of"].pop("timestamp"), "as_of.timestamp is absent"),
         (lambda one: one["as_of"].update(log_index=True), "log_index is no whole number"),
+        (lambda one: one["as_of"].update(log_index=2**63), "log_index is no whole number"),
         (lambda one: one.update(checkpoint_id=3), "checkpoint_id is no text"),
         (lambda one: one["state_observability"].update(x=3), "state_observability"),
         (lambda one: one["state_completion_pack"]["keys"].update({"nonsense": {}}), "no state key"),
