@@ -35,7 +35,7 @@ SOON, MISSED = 120, 60
 """A routine is due from so many minutes before its start until so many after it."""
 TOLD = 0.3
 """The log that says most of a question must say this share of it, else nothing speaks of it."""
-NEWEST = 0.4
+NEWEST = 0.5
 """The newest log counts whose phrase is worth this share of the best one's."""
 MEMBERS = 4
 """Members of a collection at most, where the question does not tell how many it has."""
@@ -202,8 +202,8 @@ def _naming(
             top = max(scores.values(), default=0.0)
             for place in sorted(related, reverse=True):
                 best = known.best(place, scores)
-                if best is not None and scores[best.key] >= NEWEST * top:
-                    return [best.key]
+                if best is not None and scores[best] >= NEWEST * top:
+                    return [best]
         ranked: list[str] = []
         for key in sorted(scores, key=lambda one: (-scores[one], one)):
             if len(ranked) < n and not any(key in held or held in key for held in ranked):
@@ -211,9 +211,9 @@ def _naming(
         return ranked
 
     def shown(key: str) -> str:
-        places = [place for place in related if any(one.key == key for one in known.said[place].phrases)]
+        places = [place for place in related if key in known.said[place].phrases]
         cited.extend(places)
-        text = next(one.text for one in known.said[places[-1]].phrases if one.key == key)
+        text = known.said[places[-1]].phrases[key].text
         detail = _detail(known, places, text)
         return f"{text}, {detail}" if detail else text
 

@@ -9,7 +9,7 @@ import polars as pl
 
 from pipelines.applogs.associations import associated
 from pipelines.applogs.json_text import JsonObject
-from pipelines.applogs.phrases import Phrase, Said, said, stems
+from pipelines.applogs.phrases import Said, said, stems
 from pipelines.applogs.routines import Routine, routines
 from pipelines.applogs.tables import APPLOG_TABLES
 from pipelines.evaluation.judging.stems import stem
@@ -58,7 +58,7 @@ class Known:
     @cached_property
     def spread(self) -> Counter[str]:
         """Key of a phrase → how many logs have it."""
-        return Counter(phrase.key for one in self.said for phrase in one.phrases)
+        return Counter(key for one in self.said for key in one.phrases)
 
     @cached_property
     def categories(self) -> dict[str, str]:
@@ -126,9 +126,9 @@ class Known:
         support: dict[str, float] = {}
         weight: dict[str, float] = {}
         for place, share in related.items():
-            for phrase in self.said[place].phrases:
-                support[phrase.key] = support.get(phrase.key, 0.0) + share * phrase.weight
-                weight[phrase.key] = max(weight.get(phrase.key, 0.0), phrase.weight)
+            for key, phrase in self.said[place].phrases.items():
+                support[key] = support.get(key, 0.0) + share * phrase.weight
+                weight[key] = max(weight.get(key, 0.0), phrase.weight)
         found = {}
         for key, held in support.items():
             spread = self.spread[key]
@@ -138,7 +138,11 @@ class Known:
             found[key] = held**0.5 * own * (held / weight[key] / spread) ** 0.5 * log(2 + len(self.logs) / spread)
         return found
 
-    def best(self, place: int, scores: dict[str, float]) -> Phrase | None:
-        """The phrase of a log that scores most; of equals the longer, then the first by name."""
-        told = [phrase for phrase in self.said[place].phrases if phrase.key in scores]
-        return max(told, key=lambda one: (scores[one.key] * one.weight, len(one.key), one.key), default=None)
+    def best(self, place: int, scores: dict[str, float]) -> str | None:
+        """Key of the phrase of a log that scores most; of equals the longer, then the last by name."""
+        told = self.said[place].phrases
+        return max(
+            (key for key in told if key in scores),
+            key=lambda key: (scores[key] * told[key].weight, len(key), key),
+            default=None,
+        )

@@ -68,11 +68,6 @@ class Phrase:
     weight: float
     """How likely it names something: a field that names, capitals, numbers, several words."""
 
-    @property
-    def key(self) -> str:
-        """By which the same phrase is known."""
-        return self.text.lower()
-
 
 @dataclass(frozen=True)
 class Said:
@@ -84,8 +79,8 @@ class Said:
     """Stems of the words in its own texts alone."""
     leaves: tuple[tuple[str, str], ...]
     """(name, text) of its texts, in its order."""
-    phrases: tuple[Phrase, ...]
-    """Each once, by `key`, the heaviest."""
+    phrases: dict[str, Phrase]
+    """By their text in lower case, each once, the heaviest."""
     choices: tuple[Choice, ...]
     own: tuple[tuple[str, str], ...]
     """(name, text) of what stands alone, in no list of several: what the log is about, its categories among it."""
@@ -109,15 +104,15 @@ def said(record: str, api: str, app: str) -> Said:
             continue
         for phrase in _phrases(name, text):
             held = Phrase(phrase.text, phrase.weight / crowd)
-            if phrase.key not in phrases or phrases[phrase.key].weight < held.weight:
-                phrases[phrase.key] = held
+            if (key := phrase.text.lower()) not in phrases or phrases[key].weight < held.weight:
+                phrases[key] = held
     spoken = frozenset(stems(" ".join(text for _, text in leaves)))
     about = stems(f"{_CAMEL.sub(' ', api)} {TOPICS.get(app, '')} {' '.join(name for name, _ in leaves)}")
     return Said(
         spoken | frozenset(about),
         spoken,
         leaves,
-        tuple(phrases.values()),
+        phrases,
         tuple(dict.fromkeys(choice for _, text in leaves for choice in choices(text))),
         tuple(own),
         any(OTHERS.search(text) for _, text in own),

@@ -47,7 +47,7 @@ def subject(known: Known, routine: Routine) -> list[str]:
         if one not in where and held >= 2 and lift >= min(LIFT, of_all / n / 2):
             scores[one] = held * log(1 + lift)
     best = sorted(scores, key=lambda one: (-scores[one], one))[:NAMED_BY]
-    return [max(shown[one], key=lambda word: (shown[one][word], word)) for one in best]
+    return [max(shown[one], key=lambda word: (shown[one][word], -len(word), word)) for one in best]
 
 
 def _worded(record: str, known: Known, place: int) -> set[str]:
