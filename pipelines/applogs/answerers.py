@@ -239,13 +239,17 @@ def _strong(scores: dict[str, float], keys: list[str]) -> list[str]:
 
 def _detail(known: Known, places: list[int], text: str) -> str:
     """What most logs add to a name after a comma, dash or bracket; of equals the newest."""
-    follows = re.compile(re.escape(text) + _DETAIL, re.IGNORECASE)
-    found = [one.strip() for place in reversed(places) for one in _follows(known, place, follows)]
+    found = [
+        detail
+        for place in reversed(places)
+        for detail in sorted({one for _, said in known.said[place].leaves for one in details(text, said)})
+    ]
     return Counter(found).most_common(1)[0][0] if found else ""
 
 
-def _follows(known: Known, place: int, pattern: re.Pattern[str]) -> set[str]:
-    return {one for name, text in known.said[place].leaves for one in pattern.findall(text)}
+def details(name: str, text: str) -> list[str]:
+    """What a text adds to a name after a comma, dash or bracket."""
+    return [one.strip() for one in re.findall(re.escape(name) + _DETAIL, text, re.IGNORECASE)]
 
 
 def _choosing(
@@ -266,7 +270,7 @@ def _choosing(
     votes = [one for _, one in own if one.chosen.lower() == side]
     rests = Counter(one.rest for one in reversed(votes) if one.rest)
     rest = f", {rests.most_common(1)[0][0]}" if rests else ""
-    statement = f"Prefers {votes[-1].chosen} over {votes[-1].rejected}{rest}"
+    statement = f"{stated(votes[-1])}{rest}"
 
     def slot(path: tuple[str, ...], blank: Any) -> Any:
         name = path[-1] if path else ROOT
@@ -276,6 +280,11 @@ def _choosing(
         return statement if alone or name in (ROOT, "value", "statement") else None
 
     return slot, cited
+
+
+def stated(one: Choice) -> str:
+    """A choice as a statement of preference."""
+    return f"Prefers {one.chosen} over {one.rejected}"
 
 
 def _by_category(known: Known, one: Choice) -> Choice:

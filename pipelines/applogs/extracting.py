@@ -1,9 +1,9 @@
 """Reader `extractive`: what a memory delivered, searched by the rules that baselines search the whole log with (ours).
 
 It asks no model and is weak. Lines that hold a log are logs again: habits are answered by when they recur,
-preferences by what most of them name, attributes by what the newest names; services likewise (the due routine, the
+preferences by what most of them choose, attributes by what the newest names; services likewise (the due routine, the
 filters, the fields of the form). Where these find nothing, the line of other words that says most of the question
-is the answer, and its times and weekdays those of a routine. Where nothing is said, it abstains.
+tells the answer: the choice or name in it, its times and weekdays. Where nothing is said, it abstains.
 """
 
 import json
@@ -15,16 +15,17 @@ from typing import Any
 
 import polars as pl
 
-from pipelines.applogs.answerers import RULES, Found, answered, filled, words_of_key
+from pipelines.applogs.answerers import RULES, Found, answered, details, filled, stated, words_of_key
 from pipelines.applogs.contexts import WHOLE
 from pipelines.applogs.delivered import in_order, logs_of, other_lines
 from pipelines.applogs.json_text import JsonObject
 from pipelines.applogs.known import Known
-from pipelines.applogs.phrases import stems
+from pipelines.applogs.phrases import in_prose, stems
 from pipelines.applogs.schedules import WEEKDAYS
 from pipelines.applogs.services import STOP_WORDS
 from pipelines.applogs.state_values import ROOT, family_of, fields, says_nothing
 from pipelines.applogs.tables import table_of
+from pipelines.applogs.wording import choices
 from pipelines.hashing import digest
 
 EXTRACTIVE = "extractive"
@@ -95,10 +96,27 @@ def by_words(lines: Sequence[str], question: JsonObject) -> Found | None:
 
     def slot(path: tuple[str, ...], blank: Any) -> Any:
         name = path[-1] if path else ROOT
-        return line if alone or name in (ROOT, "statement") else timing.get(name)
+        if not (alone or name in (ROOT, "statement")):
+            return timing.get(name)
+        return line if question["service_family"] == "user_communication" else _value(line, wanted)
 
     value = filled(shape, slot)
     return None if says_nothing(value) else Found(value)
+
+
+def _value(line: str, wanted: frozenset[str]) -> str:
+    """What a line says of what is asked: the choice that it tells, else what it names, else the line itself."""
+    for one in choices(line):
+        return f"{stated(one)}, {one.rest}" if one.rest else stated(one)
+    weights = {
+        phrase.text: phrase.weight * len(own) / len(said)
+        for phrase in in_prose(line)
+        if (said := set(stems(phrase.text))) and (own := said - wanted)
+    }
+    if not weights:
+        return line
+    best = max(weights, key=lambda text: (weights[text], len(text), text))
+    return ", ".join([best, *details(best, line)[:1]])
 
 
 def _asked(question: JsonObject) -> frozenset[str]:

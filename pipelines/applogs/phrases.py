@@ -161,8 +161,12 @@ def _phrases(name: str, text: str) -> Iterator[Phrase]:
         if named := head(text):
             yield Phrase(named, 1.3 * _weight(named))
         return
-    if " " not in text:
-        return
+    if " " in text:
+        yield from in_prose(text)
+
+
+def in_prose(text: str) -> Iterator[Phrase]:
+    """Phrases of a text in sentences."""
     for sentence in SENTENCE.split(text):
         for clause in CLAUSE.split(sentence):
             yield from _of_clause(clause)

@@ -74,7 +74,12 @@ def test_other_words_are_the_last_resort() -> None:
     }
     assert row["evidence"] == [] and row["retrieved"] is None
     venue = told("- Favourite takeout restaurant: Olive Hill\n- takeout on Fridays", state(RESTAURANT))
-    assert json.loads(venue["answer"]) == "Favourite takeout restaurant: Olive Hill"
+    assert json.loads(venue["answer"]) == "Olive Hill"
+    with_detail = told("Takeout restaurant: the user orders at Olive Hill, on Fridays", state(RESTAURANT))
+    assert json.loads(with_detail["answer"]) == "Olive Hill, on Fridays"
+    chosen = told("Takeout restaurant: prefers Olive Hill over Thai Garden, on Fridays", state(RESTAURANT))
+    assert json.loads(chosen["answer"]) == "Prefers Olive Hill over Thai Garden, on Fridays"
+    assert json.loads(told("takeout restaurant", state(RESTAURANT))["answer"]) == "takeout restaurant"
     both = told(f"Favourite takeout restaurant: Olive Hill\n{order(1, 2, 'Thai Garden')}", state(RESTAURANT))
     assert both["answer"] == '"Thai Garden"', "logs first"
 
