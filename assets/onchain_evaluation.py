@@ -75,6 +75,8 @@ def predictions(context: dg.AssetExecutionContext, store: InputStore, models: Mo
             "arm": [given.arm.label, given.arm.method, given.arm.reader],
             "asked": [list(given.own_users), given.spec.slice.pools, given.spec.slice.split],
             "settings": given.thresholds.model_dump(mode="json"),
+            # A larger sample needs the calls of a smaller one, and its account says so.
+            **({"account": given.scope("read")} if names else {}),
         },
         code=PREDICTED_BY,
         settings=given.thresholds,

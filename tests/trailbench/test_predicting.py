@@ -170,6 +170,20 @@ def test_a_reader_is_asked_each_target_once_ever(
     assert blind and shown and not set(blind) & set(shown)
 
 
+def test_a_larger_sample_of_wallets_accounts_for_the_calls_that_a_smaller_one_made(
+    copied: SimpleNamespace, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "growing.yaml"
+    monkeypatch.setenv("TRAILBENCH_MODEL_NAME", "scripted")
+    with model_server(sensible) as server:
+        monkeypatch.setenv("TRAILBENCH_MODEL_BASE_URL", server.base_url)
+        for users in (1, 2, 3):
+            file.write_text(f"name: growing\nmethods: {{none: [{{}}]}}\nreaders: [llm]\nusers: {users}\n")
+            result = cli("evaluate", "--experiment", file, "--home", copied.home, "--json")
+            assert result.code == 0, result.err
+            assert table(result.json, "costs")["n_calls"].sum() == server.count, users
+
+
 def test_unusable_replies_stay_in_the_denominator_under_their_own_status(
     asking: Callable[..., SimpleNamespace],
 ) -> None:
