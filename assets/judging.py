@@ -71,6 +71,8 @@ def verdicts(context: dg.AssetExecutionContext, store: InputStore, models: Model
             "judges": sorted(told),
             "room": asdict(room(models)),
             "judged": judged_of(given),
+            # A larger sample needs the calls of a smaller one, and its account says so.
+            **({"account": given.scope("judge")} if told and judged_of(given) else {}),
         },
         code=CODE,
         settings=given.settings,

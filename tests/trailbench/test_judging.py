@@ -323,8 +323,18 @@ def test_another_prompt_is_another_judge(world: World, first: SimpleNamespace, m
 
 
 def test_a_judge_that_there_is_not_is_refused(world: World) -> None:
-    for judges, why in (("[fair]", "no judge fair; there are grounded"), ("[grounded, 'grounded:scripted']", "before")):
+    for judges, why in (
+        ("[fair]", "line 7: no judge fair on such a release; there are"),
+        ("[grounded, 'grounded:scripted']", "before"),
+    ):
         world.experiment.write_text(EXPERIMENT.replace("[grounded]", judges))
         refused = world.run("evaluate")
         assert refused.code == 2 and why in refused.err
     world.experiment.write_text(EXPERIMENT)
+
+
+def test_a_larger_sample_accounts_for_the_calls_that_a_smaller_one_made(world: World, first: SimpleNamespace) -> None:
+    world.experiment.write_text(ALONE.replace("judged: 7", "judged: 9"))
+    assert world.evaluated().calls == 2
+    costs = pl.read_parquet(world.home / "reports" / f"told~{world.release}" / "costs.parquet")
+    assert costs.filter(step="judge")["n_calls"].to_list() == [9]
