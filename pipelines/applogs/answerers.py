@@ -264,7 +264,8 @@ def _choosing(
     own = [(place, one) for place, one in everywhere if axis is not None and _axis(one) == axis]
     cited = [place for place, _ in own]
     if not own:
-        return (lambda path, blank: None), cited
+        # What is named again and again is taken for what is liked.
+        return _naming(known, related, wanted, question, newest, alone)
     sides = Counter(one.chosen.lower() for _, one in own)
     side = own[-1][1].chosen.lower() if newest else max(sides, key=lambda one: (sides[one], one))
     votes = [one for _, one in own if one.chosen.lower() == side]

@@ -171,6 +171,14 @@ def test_preferences_by_choices() -> None:
     assert answered("majority_choice", TASTE, question(**filters)) == {"mood": "quiet songs", "exclude": "loud songs"}
 
 
+def test_without_choices_a_preference_is_what_is_named_most() -> None:
+    rows = [log(0, f"2024-01-{20 + n} 09:00:00", "Spotify", "PlaySong", request={}, response={"song": {"title": title}})
+            for n, title in enumerate(("calm jazz", "calm jazz", "loud rock"))]  # fmt: skip
+    asked = question(MUSIC, {"statement": BLANK})
+    assert answered("majority_choice", rows, asked) == {"statement": "calm jazz"}
+    assert answered("last_value", rows, asked) == {"statement": "loud rock"}
+
+
 def test_things_chosen_count_for_their_categories() -> None:
     shown = {"songs": [{"title": "Fern Radio", "genre": "acoustic"}, {"title": "Iron Gala", "genre": "electric"}]}
     listed = log(0, "2024-01-15 09:00:00", "Spotify", "SearchSongs", request={"query": "music"}, response=shown)
