@@ -21,6 +21,7 @@ class Eyes:
         self.wrong = []
         page.on("console", lambda message: message.type == "error" and self.wrong.append(message.text))
         page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        page.on("dialog", lambda dialog: (self.wrong.append(f"a script ran: {dialog.message}"), dialog.dismiss()))
         page.on("request", self._request)
         page.on("response", lambda answer: answer.status >= 400 and self.wrong.append(f"{answer.status} {answer.url}"))
 

@@ -7,6 +7,8 @@ HEADER = "event_time,event_type,product_id,category_id,category_code,brand,price
 DOMAINS = ("appliances", "apparel", "auto", "computers", "electronics", "furniture", "kids", "sport")
 KINDS = ("one", "two", "three", "four", "five", "six")
 VISITS_IN_SESSION = 15
+HOSTILE = "<img src=x onerror=alert(1)>{{7*7}}</script>"
+"""A brand that would run, were it not shown as text."""
 
 
 def rows(users, first_day, sessions, days_between=6, key="first"):
@@ -30,4 +32,5 @@ def _visit(user, session, time, drawn):
     for step, action in enumerate(actions):
         moment = (time + timedelta(seconds=10 * step)).strftime("%Y-%m-%d %H:%M:%S UTC")
         code = f"{DOMAINS[domain]}.{KINDS[kind]}"
-        yield f"{moment},{action},{item},{domain},{code},brand{item % 7},{item % 90 + 1}.50,{user},s{user}-{session}"
+        brand = f"brand{item % 7}" if item % 7 < 3 else HOSTILE
+        yield f"{moment},{action},{item},{domain},{code},{brand},{item % 90 + 1}.50,{user},s{user}-{session}"

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from looking import BROWSER, eyes
 from servers import Servers, environment, wait_for
-from shop_log import rows
+from shop_log import HOSTILE, rows
 
 from pipelines.hashing import bucket_column
 
@@ -157,7 +157,8 @@ def test_a_person_sees_green_and_launches_by_hand(home, second, tmp_path):
         commerce = "/locations/__repository__@assets.definitions/asset-groups/commerce"
         see.open(f"{commerce}/lineage", "visits", "pools", "release", picture="lineage-commerce")
         see.open(f"{commerce}/list", "visits", "events", picture="assets")
-        see.open(f"/assets/visits?view=partitions&partition={release}%7Cs01", "Metadata", picture="partition-visits")
+        shard = f"{release}%7Cs01"
+        see.open(f"/assets/visits?view=partitions&partition={shard}", "Metadata", HOSTILE, picture="partition-visits")
         see.open("/assets/visits?view=overview", "Columns", picture="overview-visits")
         see.open("/assets/pools?view=checks", "Passed", picture="checks-pools")
         see.open(f"/assets/release?view=partitions&partition={release}", "content_hash", picture="partition-release")
