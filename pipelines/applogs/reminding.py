@@ -66,7 +66,8 @@ def location(known: Known, routine: Routine) -> str | None:
     counts: Counter[str] = Counter()
     shown: dict[str, str] = {}
     for position in routine.positions:
-        for place in _places(known.said[known.places[position]].own):
+        # In a fixed order, for the last spelling of a place is the one shown.
+        for place in sorted(_places(known.said[known.places[position]].own)):
             counts[place.lower()] += 1
             shown[place.lower()] = place
     best = max(counts, key=lambda one: (counts[one] * len(one.split()) ** 0.5, one), default=None)
