@@ -30,9 +30,7 @@ REPLIES: dict[str, Any] = {
 def claims_of(given: Histories, replies: dict[int, Any], threads: int = 1) -> tuple[pl.DataFrame, pl.DataFrame]:
     claimed = Claimed()
     served = Served(builder=by_batch(replies))
-    made = replay(
-        SPEC, BehaviorMemConfig(), given, 400, load_tokens(), served=served, claimed=claimed, threads=threads
-    )
+    made = replay(SPEC, BehaviorMemConfig(), given, 400, load_tokens(), served=served, claimed=claimed, threads=threads)
     return made, claimed.table()
 
 

@@ -88,8 +88,8 @@ def _folder(
         from trailbench.data_folder import write_data_folder
 
         return write_data_folder(home, release, to, step, gold=gold, stated=stated or UNKNOWN)
-    from trailbench.inspect_folder import write_inspect_folder
     from trailbench.harness_questions import Wanted
+    from trailbench.inspect_folder import write_inspect_folder
 
     return write_inspect_folder(home, release, to, Wanted(*wanted), step, gold=gold, stated=stated or UNKNOWN)
 
