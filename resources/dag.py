@@ -42,10 +42,14 @@ class InputStore(dg.ConfigurableResource):  # type: ignore[type-arg]
 
     @property
     def hidden(self) -> list[Path]:
-        """Folders that a method of another package must not see: the home folder with store, gold and drops."""
+        """What a method of another package must not see: the home folder, store, gold, and the files of drops.
+
+        Files lie where their owner put them, and what is true of synthetic users lies beside their logs.
+        """
         home = open_home()
         local = [Path(root) for root in (home.settings.store_root, home.settings.gold_root) if "://" not in root]
-        return [home.folder, *local]
+        files = sorted({Path(file.path) for drop in home.register for file in drop.files})
+        return [home.folder, *local, *(file for file in files if not file.is_relative_to(home.folder))]
 
     def release(self, key: str) -> ReleaseSpec:
         """Specification of a release partition."""

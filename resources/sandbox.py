@@ -24,7 +24,8 @@ from pathlib import Path
 NO_WALL = 77
 """Exit status when the system refuses what the wall needs."""
 
-_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32", "/etc/ld.so.cache", "/etc/ld.so.conf")
+SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32", "/etc/ld.so.cache", "/etc/ld.so.conf")
+"""What every command sees of the system."""
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 
 _NEWNS, _NEWUTS, _NEWIPC, _NEWUSER, _NEWPID, _NEWNET = (
@@ -132,7 +133,7 @@ def _cover(target: str) -> None:
         _mount("/dev/null", target, None, _BIND)
 
 
-def _names(paths: Iterable[str]) -> list[str]:
+def names(paths: Iterable[str]) -> list[str]:
     """Each path as given and resolved, parents first."""
     found = {name for path in paths for name in (os.path.abspath(path), os.path.realpath(path))}  # noqa: PTH100
     return sorted(found, key=lambda name: (name.count("/"), name))
@@ -144,7 +145,7 @@ def _build(plan: Plan) -> None:
     root = plan.root
     _mount(None, "/", None, _REC | _PRIVATE)
     _mount("tmpfs", root, "tmpfs", _NOSUID | _NODEV, "mode=755,size=16m")
-    for path in _SYSTEM:
+    for path in SYSTEM:
         if Path(path).is_symlink():
             Path(root + path).symlink_to(Path(path).readlink())
         elif Path(path).exists():
@@ -154,16 +155,16 @@ def _build(plan: Plan) -> None:
     for path in _DEVICES:
         _bind(path, root + path, writable=True)
     # By depth: what is hidden below a bound folder is covered, what is needed below a hidden one shows again.
-    shown, hidden = set(_names(plan.binds)), set(_names(plan.hidden))
+    shown, hidden = set(names(plan.binds)), set(names(plan.hidden))
     for path in sorted(shown | hidden, key=lambda name: (name.count("/"), name)):
         if path in hidden:
             _cover(root + path)
         else:
             _bind(path, root + path)
     for place, decoy in plan.decoys.items():
-        for path in _names([place]):
+        for path in names([place]):
             _bind(decoy, root + path)
-    for path in _names([plan.work]):
+    for path in names([plan.work]):
         _bind(plan.work, root + path, writable=True)
     Path(root + "/proc").mkdir(exist_ok=True)
     # Read-only: for a real root, its kernel settings would be a way out. Containers that mask

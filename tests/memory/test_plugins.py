@@ -428,6 +428,20 @@ def test_a_decoy_lies_where_the_gold_would_be(site: Path, tmp_path: Path, given:
             found_by(spec, given)
 
 
+@needs_wall
+def test_a_file_below_what_is_shown_is_covered_alone(site: Path, tmp_path: Path, given: Histories) -> None:
+    """As the files of a drop that somebody keeps in the folder of a package: the package itself still runs."""
+    path = site / "curious_memory" / "users" / "gold" / "truth.parquet"
+    install(site, "curious-memory", CURIOUS.format(path=str(path)), curious=":spec")
+    path.parent.mkdir(parents=True)
+    pl.DataFrame({"user_id": ["real"]}).write_parquet(path)
+    with open_method("curious") as spec:
+        assert found_by(spec, given) == {"real"}, "what is not hidden is seen"
+    for hidden in ([path], [tmp_path / "elsewhere.csv", path], [path.parent]):
+        with open_method("curious", hidden=hidden, decoy=tmp_path) as spec, pytest.raises(PluginError):
+            found_by(spec, given)
+
+
 def processes_of(leader: int) -> set[int]:
     """Living processes in the session of `leader`."""
     found = set()
