@@ -37,12 +37,16 @@ def user_file(path: Path) -> UserFile:
 def tell_apart(paths: Sequence[Path]) -> list[UserFile]:
     """Files of the drop by user and name; those that say something about the others are passed over.
 
-    Raises `SourceError` for a file of another name, two of one user and name, and when none is left.
+    Raises `SourceError` for a file of another name, a user whose name is no text, two of one user and name, and when
+    none is left.
     """
     files = sorted((user_file(path) for path in paths if path.name not in PASSED_OVER), key=lambda file: file.label)
     for file in files:
         if file.name not in (LOGS, PACK, *TIMELINES):
             raise SourceError(file.label, None, "is no file of app logs", f"{_LAYOUT}; take it out of the drop")
+        if (text := file.label.encode(errors="replace").decode()) != file.label:
+            # As text, names that differ in such bytes alone would be one.
+            raise SourceError(text, None, "the name of the user's folder is no UTF-8", "Give the folder another name")
     for file, after in pairwise(files):
         if file.label == after.label:
             what = f"there are two of them: {file.path} and {after.path}"

@@ -35,7 +35,7 @@ BUILDER, LABEL = "builder", "label"
 method's own settings."""
 
 
-Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
+Count = Annotated[int, Field(ge=1, le=1_000_000_000, strict=True)]
 
 
 class BadExperiment(ValueError):

@@ -105,6 +105,13 @@ def test_two_files_of_a_user_in_one_drop_are_refused(tmp_path: Path) -> None:
         tell_apart(expand([tmp_path]))
 
 
+def test_a_folder_whose_name_is_no_text_is_refused() -> None:
+    """Linux gives names of any bytes; these two would be one user."""
+    files = [Path(f"drop/u{byte}/app_log_large.json") for byte in ("\udcfe", "\udcff")]
+    with pytest.raises(SourceError, match=r"^u\?/app_log_large\.json: .* is no UTF-8\. Give the folder another name"):
+        tell_apart(files)
+
+
 def test_an_empty_drop_says_what_belongs_there(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("nothing")
     with pytest.raises(SourceError, match=r"no file of app logs is in it.*USER/app_log_large\.json"):

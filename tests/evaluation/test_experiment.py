@@ -93,6 +93,7 @@ def test_the_store_takes_the_key_of_any_label(tmp_path, label):
         ("name: a\n", "f.yaml, line 1: methods: Field required"),
         ("name: a\nmethods: {m: [{}]}\nbudget: 3\n", "f.yaml, line 3: budget: Extra inputs are not permitted"),
         ("name: a\nmethods: {m: [{}]}\nbudgets: [600, 0]\n", "f.yaml, line 3: budgets.1: .*greater than or equal to 1"),
+        ("name: a\nmethods: {m: [{}]}\nusers: true\n", "f.yaml, line 3: users: .*valid integer"),
         ("name: a\nmethods:\n  m: []\n", "m has no configuration"),
         ("name: a\nmethods:\n  m: [{}, {}]\n", "two configurations read the same: m"),
         ("name: A b\nmethods: {m: [{}]}\n", "f.yaml, line 1: name: write lower-case letters"),
