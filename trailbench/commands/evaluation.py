@@ -158,18 +158,21 @@ def demo(
                 spec, _ = build_release(instance, opened, [drop], CommerceSettings(), step)
             if not as_json:
                 print_frame("Funnel", opened.store.scan("funnel", {"release": spec.key}).drop("place").collect())
+            bound = bind_to_release(opened, chosen, spec.key)
+            with progress(as_json) as step:
+                made = run_experiment(instance, opened, bound, step)
+            if not as_json:
+                _print_board(opened, bound, made, {}, as_json)
             if model:
                 slice_of_it = bind_to_release(opened, experiment_named("demo_llm"), spec.key)
                 asked = _run_slice(instance, opened, slice_of_it, as_json)
                 facts |= {"llm": summary(opened, slice_of_it, asked)} if as_json else {}
-            bound = bind_to_release(opened, chosen, spec.key)
-            with progress(as_json) as step:
-                made = run_experiment(instance, opened, bound, step)
-        _print_board(opened, bound, made, facts, as_json)
-        if not as_json:
+        if as_json:
+            _print_board(opened, bound, made, facts, as_json)
+        else:
+            out.print(plain(f"home: {opened.folder}"), soft_wrap=True)
             out.print(
-                "Open the report in a browser, or see the DAG, its checks and lineage with: [bold]make ui[/bold]",
-                soft_wrap=True,
+                "Open the reports in a browser, or see the DAG, its checks and lineage with: make ui", soft_wrap=True
             )
 
 
@@ -181,9 +184,9 @@ def _run_slice(instance: Any, home: Any, bound: Any, as_json: bool) -> Any:
     if not as_json:
         of = bound.experiment
         out.print(
-            f"A slice of {of.users} users × {of.batches} batches, {of.readings} pools a method, goes through a "
-            "language model: the embedded one, which is weak, unless TRAILBENCH_MODEL_BASE_URL and "
-            "TRAILBENCH_MODEL_NAME name another.",
+            f"Now a slice of {of.users} users × {of.batches} batches, {of.readings} pools a method, goes through a "
+            "language model: the embedded one, which is weak and takes a few minutes, unless TRAILBENCH_MODEL_BASE_URL "
+            "and TRAILBENCH_MODEL_NAME name another. It shows that the path works; so few pools rank nothing.",
             soft_wrap=True,
         )
         _print_estimate(estimate_experiment(home, bound))
