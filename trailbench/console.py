@@ -49,6 +49,13 @@ def _number(value: float) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:.3f}"
 
 
+def about(seconds: float) -> str:
+    """A length of time in the unit that a person would say it in."""
+    if seconds < 100:
+        return f"about {seconds:.0f} s"
+    return f"about {seconds / 60:.0f} min" if seconds < 100 * 60 else f"about {seconds / 3600:.1f} h"
+
+
 def print_frame(title: str, frame: pl.DataFrame, limit: int = 40) -> None:
     """The first rows of a frame as a table."""
     more = f"… and {frame.height - limit} more" if frame.height > limit else ""

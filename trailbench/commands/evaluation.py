@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from trailbench.calling import HomeOption, JsonOption, errors, refuse, use_home
-from trailbench.console import err, out, plain, print_frame, print_json, print_table, progress
+from trailbench.console import about, err, out, plain, print_frame, print_json, print_table, progress
 
 ReleaseArgument = Annotated[str | None, typer.Argument(help="Release name; else the experiment's, else the newest.")]
 ReaderOption = Annotated[
@@ -68,12 +68,15 @@ def _print_estimate(rows: list[dict[str, Any]]) -> None:
     if not rows:
         out.print("This experiment asks no model.")
         return
-    fields = ("role", "model", "calls", "tokens_in", "tokens_out", "cost", "seconds")
-    shown = [[row[name] for name in fields] for row in rows]
-    print_table("Model calls (most; cached ones are free)", ESTIMATE, shown)
+    fields = ("role", "calls", "tokens_in", "tokens_out", "cost")
+    # Each model stands over a table of its own: in a column, a long name would break in its middle.
+    for model in dict.fromkeys(row["model"] for row in rows):
+        shown = [[*(row[name] for name in fields), about(row["seconds"])] for row in rows if row["model"] == model]
+        out.print(plain(f"Calls of {model} (most; cached ones are free)"), style="bold", soft_wrap=True)
+        print_table("", ESTIMATE, shown)
 
 
-ESTIMATE = ("role", "model", "calls", "prompt tokens", "reply tokens", "USD", "seconds")
+ESTIMATE = ("role", "calls", "prompt tokens", "reply tokens", "USD", "time")
 
 
 def report(
