@@ -14,7 +14,7 @@ from pipelines.applogs.drilldown.states_in_time import state_rows
 from pipelines.applogs.tables import EVIDENCE_ROLES, FAMILIES, TASKS, UNIT_STATUSES
 from pipelines.evaluation import plots
 from pipelines.evaluation.drilldown.index import USERS, user_index
-from pipelines.evaluation.page import card_cautions, offered, page, visible, visible_frame
+from pipelines.evaluation.page import card_cautions, few, offered, page, visible, visible_frame
 from pipelines.evaluation.report import FEW_USERS, READER_NOTES
 
 TITLES = {
@@ -227,7 +227,7 @@ def _cautions(board: pl.DataFrame, card: Mapping[str, Any]) -> list[str]:
     whole = board.filter((pl.col("place") == 0) & (pl.col("family") == ALL) & (pl.col("metric") == "mechanical"))
     users = whole["n_users"].max()
     if isinstance(users, int) and users < FEW_USERS:
-        out.append(f"Only {users} users: intervals are rough, and absent with one.")
+        out.append(few(users, "user"))
     for row in whole.filter(pl.col("flags") != "").sort("board", "task", "expectation", "method").to_dicts():
         out.append(f"{row['method']} ({row['board']}, {row['task']}, {row['expectation']}): {row['flags']}.")
     if "score" not in board["metric"].to_list():

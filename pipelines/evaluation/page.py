@@ -68,6 +68,11 @@ def card_cautions(card: Mapping[str, Any]) -> list[str]:
     return out + [str(warning) for warning in shown.get("warnings") or []]
 
 
+def few(number: int, who: str) -> str:
+    """The caution that a board of few users (`who`, one of them) needs."""
+    return f"Only {number} {who}{'' if number == 1 else 's'}: intervals are rough, and absent with one."
+
+
 def _sections(provenance: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Tables of the provenance: columns and rows."""
     sections, loose = [], []

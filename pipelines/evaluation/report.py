@@ -13,7 +13,7 @@ from pipelines.evaluation.faults import ARMS, COUNTS
 from pipelines.evaluation.groups import HIGH_ACTIVITY, LOW_ACTIVITY
 from pipelines.evaluation.judging.judged_section import judged_boards
 from pipelines.evaluation.leaderboard import BOARD
-from pipelines.evaluation.page import card_cautions, offered, page, visible, visible_frame
+from pipelines.evaluation.page import card_cautions, few, offered, page, visible, visible_frame
 from pipelines.evaluation.tables import GROUP_KINDS, STATUSES
 from pipelines.schema import TABLES
 
@@ -145,7 +145,7 @@ def _cautions(board: pl.DataFrame, card: Mapping[str, Any], views: Sequence[Mapp
     out += [f"Reader {reader} is a weak model: its boards say little of the memories." for reader in weak]
     n_users = whole["n_users"].max()
     if isinstance(n_users, int) and n_users < FEW_USERS:
-        out.append(f"Only {n_users} users: intervals are rough, and absent with one.")
+        out.append(few(n_users, "user"))
     for row in whole.filter(pl.col("flags") != "").sort(*BOARD, "pool", "method").to_dicts():
         out.append(f"{row['method']} ({row['reader']}, {row['budget']} tokens, {row['pool']}): {row['flags']}.")
     out.append("The paper's numbers come from another log and another reader; they are shown for orientation only.")

@@ -8,7 +8,7 @@ import polars as pl
 from pipelines.evaluation import plots
 from pipelines.evaluation.drilldown.index import USERS, user_index
 from pipelines.evaluation.drilldown.units import TARGET_UNIT
-from pipelines.evaluation.page import card_cautions, offered, page, visible, visible_frame
+from pipelines.evaluation.page import card_cautions, few, offered, page, visible, visible_frame
 from pipelines.evaluation.report import FEW_USERS
 from pipelines.onchain.baselines import RULE
 from pipelines.onchain.board_tables import GROUP_KINDS, READINGS, STATUSES
@@ -150,7 +150,7 @@ def _cautions(board: pl.DataFrame, card: Mapping[str, Any]) -> list[str]:
     whole = board.filter((pl.col("group_kind") == "all") & (pl.col("reading") == READINGS[0]))
     wallets = whole["n_wallets"].max()
     if isinstance(wallets, int) and wallets < FEW_USERS:
-        out.append(f"Only {wallets} wallets: intervals are rough, and absent with one.")
+        out.append(few(wallets, "wallet"))
     if set(board["board"]) == {RULE}:
         out.append("Only baselines answered: no reader was asked.")
     flagged = whole.filter(pl.col("flags") != "").sort("board", "layer", "metric", "method")

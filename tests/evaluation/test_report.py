@@ -14,6 +14,7 @@ from pipelines.commerce.settings import CommerceSettings
 from pipelines.evaluation import plots
 from pipelines.evaluation.differences import differences
 from pipelines.evaluation.leaderboard import leaderboard
+from pipelines.evaluation.page import few
 from pipelines.evaluation.readers import readings_from_scores
 from pipelines.evaluation.report import render
 from pipelines.evaluation.scores import oracle, recall_by_position, score
@@ -130,6 +131,10 @@ def test_the_page_shows_every_part(html):
     ):
         assert part.lower() in text.lower(), part
     assert html.count("data-spec=") == 2 * 4
+
+
+def test_few_users_are_counted_in_words():
+    assert few(1, "user").startswith("Only 1 user: ") and few(2, "wallet").startswith("Only 2 wallets: ")
 
 
 def test_hostile_names_are_shown_as_text():
