@@ -44,6 +44,11 @@ def address_of(port: int) -> str:
     return f"http://127.0.0.1:{port}"
 
 
+def lineage(address: str) -> str:
+    """The page that shows the DAG of the UI at `address`; its first page, a timeline of runs, may be empty."""
+    return f"{address}/asset-groups"
+
+
 def serve(home: Path, port: int, announce: Callable[[str], None]) -> int:
     """Serve until interrupted or terminated, then stop every process that was started; returns the exit code.
 

@@ -18,14 +18,17 @@ def ui(
     use_home(home)
     with errors():
         from resources.home import open_home
-        from trailbench.serving import free_port, serve
+        from trailbench.serving import free_port, lineage, serve
 
         opened = open_home()
 
         err.print(plain(f"starting the servers of {opened.folder}; Ctrl-C stops them"), soft_wrap=True)
 
         def announce(address: str) -> None:
-            err.print(plain(f"UI: {address}   drop folder: {opened.settings.inbox}/<source>/"), soft_wrap=True)
+            err.print(
+                plain(f"UI: {address}   lineage: {lineage(address)}   drop folder: {opened.settings.inbox}/<source>/"),
+                soft_wrap=True,
+            )
 
         raise typer.Exit(serve(opened.folder, free_port(port), announce))
 
