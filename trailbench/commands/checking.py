@@ -70,7 +70,7 @@ def doctor(home: HomeOption = None, as_json: JsonOption = False) -> None:
             print_json({"ok": passed, "findings": findings})
         else:
             rows = [
-                (one["what"], "ok" if one["ok"] else ("no" if one["optional"] else "MISSING"), one["says"])
+                (one["what"], "ok" if one["ok"] else ("optional" if one["optional"] else "MISSING"), one["says"])
                 for one in findings
             ]
             print_table("Doctor", ["what", "state", "says"], rows)
