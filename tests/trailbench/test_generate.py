@@ -40,6 +40,7 @@ def test_a_chain_leaves_no_part_of_a_longer_one_that_lay_there(cli: Cli, tmp_pat
     longer.write_text("{}\n")
     result = cli("generate", "onchain", "--wallets", 20, "--out", tmp_path)
     assert result.code == 0, result.err
+    assert f"{tmp_path}/markets.json --home polygon\n" in result.out
     assert sorted(file.name for file in tmp_path.glob("logs-*")) == ["logs-001.jsonl"]
     assert not list(tmp_path.rglob("*.partial"))
 

@@ -30,7 +30,7 @@ def generate(
             return
         out.print(plain(f"{made['logs']:,} logs and {made['markets']} markets in {to}"), soft_wrap=True)
         paths = f"{shlex.quote(str(to))}/logs-*.jsonl {shlex.quote(str(to))}/markets.json"
-        out.print(plain(f"Next: trailbench build --source polygon_logs {paths}"), soft_wrap=True)
+        out.print(plain(f"Next: trailbench build --source polygon_logs {paths} --home polygon"), soft_wrap=True)
 
 
 def fetch(
