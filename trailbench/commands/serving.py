@@ -25,10 +25,8 @@ def ui(
         err.print(plain(f"starting the servers of {opened.folder}; Ctrl-C stops them"), soft_wrap=True)
 
         def announce(address: str) -> None:
-            err.print(
-                plain(f"UI: {address}   lineage: {lineage(address)}   drop folder: {opened.settings.inbox}/<source>/"),
-                soft_wrap=True,
-            )
+            inbox = f"{opened.settings.inbox}/<source>/"
+            err.print(plain(f"UI: {address}   lineage: {lineage(address)}   drop folder: {inbox}"), soft_wrap=True)
 
         raise typer.Exit(serve(opened.folder, free_port(port), announce))
 

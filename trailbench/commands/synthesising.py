@@ -36,9 +36,8 @@ def synth(
         rows = [[row[name] for name in columns] for row in made["statistics"]]
         print_table(f"Statistics of {made['users']:,} users", columns, rows)
         out.print(plain(f"{made['made']:,} users made, {made['kept']:,} were there, in {to}"), soft_wrap=True)
-        out.print(
-            plain(f"Next: trailbench build --track applogs {shlex.quote(str(to))} --home dynamic"), soft_wrap=True
-        )
+        folder = shlex.quote(str(to))
+        out.print(plain(f"Next: trailbench build --track applogs {folder} --home dynamic"), soft_wrap=True)
 
 
 COMMANDS = (synth,)
