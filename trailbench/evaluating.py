@@ -1,5 +1,6 @@
 """`trailbench evaluate` and `report`: an experiment on a frozen release, through the jobs of the DAG."""
 
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -105,6 +106,16 @@ def asked_for(home: Home, experiment: str | None, release: str | None, readers: 
         if experiment is None or experiment in BUILT_IN or (readers and error.place[:1] == ("readers",)):
             raise
         raise located(error, _text(experiment), experiment) from error
+
+
+def require_evaluated(home: Home, bound: BoundExperiment, named: str | None) -> None:
+    """Raises `ExportError`, with the command to run (`named` as the call names the experiment), if it never ran."""
+    with dagster_instance(home.folder) as instance:
+        if instance.has_dynamic_partition("experiment", bound.key):
+            return
+    which = ["--experiment", named] if named else []
+    run = shlex.join(["trailbench", "evaluate", bound.release, *which, "--home", str(home.folder)])
+    raise ExportError(f"{bound.experiment.name} was not evaluated on {bound.release}; run `{run}` first")
 
 
 def default_experiment(track: str, readers: list[str]) -> Experiment:

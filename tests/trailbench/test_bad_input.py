@@ -242,7 +242,25 @@ def test_a_port_that_cannot_be_is_refused(cli: Cli, tmp_path: Path) -> None:
 def test_a_report_needs_an_evaluation(copied: SimpleNamespace, cli: Cli) -> None:
     result = cli("report", copied.release, "--home", copied.home)
     said = " ".join(result.err.split())
-    assert result.code == REFUSED and "run `trailbench evaluate` first" in said and "Traceback" not in said, said
+    assert (
+        result.code == REFUSED
+        and f"run `trailbench evaluate {copied.release} --home" in said
+        and "Traceback" not in said
+    ), said
+
+
+def test_a_sheet_to_label_needs_an_evaluation(
+    copied: SimpleNamespace, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRAILBENCH_MODEL_BASE_URL", "http://127.0.0.1:1/v1")
+    monkeypatch.setenv("TRAILBENCH_MODEL_NAME", "never asked")
+    file, sheet = tmp_path / "judged.yaml", tmp_path / "sheet.csv"
+    file.write_text("name: judged\nmethods: {recent_k: [{}]}\nbudgets: [100]\njudges: [grounded]\n")
+    result = cli("labels", "--experiment", file, "--to", sheet, "--home", copied.home)
+    said = " ".join(result.err.split())
+    run = f"trailbench evaluate {copied.release} --experiment {file} --home {copied.home}"
+    assert result.code == REFUSED and not sheet.exists()
+    assert f"judged was not evaluated on {copied.release}; run `{run}` first" in said, said
 
 
 def test_a_misspelt_field_of_a_mapping_is_answered_with_those_there_are(cli: Cli, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from trailbench.calling import HomeOption, JsonOption, errors, refuse, use_home
+from trailbench.calling import HomeOption, JsonOption, errors, use_home
 from trailbench.console import about, err, out, plain, print_frame, print_json, print_table, progress
 
 ReleaseArgument = Annotated[str | None, typer.Argument(help="Release name; else the experiment's, else the newest.")]
@@ -90,14 +90,13 @@ def report(
     with errors():
         from resources.home import open_home
         from resources.models.budget import Amount
-        from trailbench.evaluating import JOBS, asked_for, release_track
+        from trailbench.evaluating import JOBS, asked_for, release_track, require_evaluated
         from trailbench.running import dagster_instance, run_job
 
         opened = open_home(make=False)
         bound = asked_for(opened, experiment, release, None)
+        require_evaluated(opened, bound, experiment)
         with dagster_instance(opened.folder) as instance, progress(as_json) as step:
-            if not instance.has_dynamic_partition("experiment", bound.key):
-                refuse(f"{bound.experiment.name} was not evaluated on {bound.release}; run `trailbench evaluate` first")
             step("leaderboard and report")
             run_job(instance, JOBS[release_track(opened, bound.release_key)][-1], {"experiment": bound.key})
         _print_board(opened, bound, Amount(), {}, as_json)

@@ -23,7 +23,7 @@ def labels(
     with errors():
         from pipelines.evaluation.judging.labelling import BadSheet
         from resources.home import open_home
-        from trailbench.evaluating import asked_for, release_track
+        from trailbench.evaluating import asked_for, release_track, require_evaluated
         from trailbench.judging import import_sheet, write_sheet
 
         if (to is None) == (filled is None):
@@ -32,6 +32,7 @@ def labels(
         bound = asked_for(opened, experiment, release, None)
         if (track := release_track(opened, bound.release_key)) != "commerce":
             refuse(f"{bound.release} is a release of {track}; people label what judges say of readouts, on commerce")
+        require_evaluated(opened, bound, experiment)
         try:
             done = write_sheet(opened, bound, to, n) if to else import_sheet(opened, bound, filled)  # type: ignore[arg-type]
         except BadSheet as error:
