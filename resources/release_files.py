@@ -42,3 +42,9 @@ def frozen_manifest(store: Store, name: str) -> dict[str, Any] | None:
     except NotPublished:
         return None
     return manifest
+
+
+def frozen_releases(store: Store) -> list[str]:
+    """Names of the releases that are frozen, sorted."""
+    paths = [path.split("/") for path in store.documents("releases")]
+    return sorted(name for _, name, *rest in paths if rest == ["manifest.json"])

@@ -173,6 +173,10 @@ class Store:
             raise NotPublished(f"{path} does not exist in {self.root}; materialise the asset that writes it")
         return json.loads(data)
 
+    def documents(self, folder: str) -> list[str]:
+        """Paths of all documents under a folder, sorted."""
+        return sorted(path for path in self._files.find(_safe_path(folder)) if path.endswith(".json"))
+
     def published(self, table: str, keys: Mapping[str, str]) -> Published | None:
         """The partition's sidecar, or None when it is missing or its file is not of the size it says."""
         sidecar = self._sidecar(_folder(table, keys))

@@ -8,6 +8,7 @@ from pipelines.onchain.ids import decimal_text, hex_text
 from pipelines.onchain.step_tables import EXPORTS as ONCHAIN_EXPORTS
 from pipelines.schema import TABLES
 from resources.home import Home
+from resources.release_files import frozen_releases
 from resources.release_spec import ReleaseSpec, load_release
 from resources.store import StoreError
 
@@ -43,7 +44,21 @@ def release_key(home: Home, name: str) -> str:
         except (StoreError, ValueError):
             continue
         return str(document["key"]) if path.startswith("releases/") else name
-    raise ExportError(f"no release {name!r} in {home.folder}; `trailbench build` prints the name of one")
+    raise ExportError(f"no release {name!r} in {home.folder}; {_there(frozen_releases(home.store.store))}")
+
+
+def only_release(home: Home) -> str:
+    """Name of the one release of a home folder. Raises `ExportError` when there is none, or a choice."""
+    names = frozen_releases(home.store.store)
+    if len(names) == 1:
+        return names[0]
+    raise ExportError(f"name a release of {home.folder}; {_there(names)}")
+
+
+def _there(names: list[str]) -> str:
+    if not names:
+        return "there is none yet; run `trailbench build`"
+    return f"there {'is' if len(names) == 1 else 'are'} {', '.join(names)}"
 
 
 def exported(home: Home, release: str, table: str, gold: bool) -> pl.LazyFrame:

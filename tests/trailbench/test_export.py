@@ -1,6 +1,7 @@
 """`trailbench export`: what leaves a release, in which columns, for whom, and what does not leave."""
 
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -127,7 +128,7 @@ def test_gold_leaves_only_when_it_is_meant(built: SimpleNamespace, cli: Cli, tmp
     [
         (None, "nothing", "x.csv", "tables are visits"),
         (None, "visits", "x.xlsx", ".csv or .parquet"),
-        ("0123456789ab", "visits", "x.csv", "trailbench build"),
+        ("0123456789ab", "visits", "x.csv", "; there is "),
         ("../../etc", "visits", "x.csv", "no release"),
     ],
 )
@@ -139,3 +140,18 @@ def test_what_cannot_be_exported_is_refused(
     assert says in " ".join(result.err.split())
     assert "Traceback" not in result.err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_only_release_needs_no_name(copied: SimpleNamespace, cli: Cli, tmp_path: Path) -> None:
+    words = ("export", "--table", "funnel", "--home", copied.home)
+    assert cli(*words, "--to", tmp_path / "one.csv", "--json").json["release"] == copied.release
+    unknown = cli(*words, "--to", tmp_path / "x.csv", "gone")
+    assert unknown.code == 2 and f"no release 'gone' in {copied.home}; there is {copied.release}\n" in unknown.err
+    releases = copied.home / "store" / "releases"
+    shutil.copytree(releases / copied.release, releases / "fff000fff000")
+    choice = cli(*words, "--to", tmp_path / "x.csv")
+    names = ", ".join(sorted([copied.release, "fff000fff000"]))
+    assert choice.code == 2 and f"name a release of {copied.home}; there are {names}\n" in choice.err
+    shutil.rmtree(releases)
+    none = cli(*words, "--to", tmp_path / "x.csv")
+    assert none.code == 2 and "there is none yet; run `trailbench build`" in none.err

@@ -10,8 +10,8 @@ from trailbench.console import out, plain, print_json, progress
 
 
 def export(
-    release: Annotated[str, typer.Argument(help="Release name.")],
     to: Annotated[Path, typer.Option("--to", "--out", help="File to write (.csv or .parquet); with --as a folder.")],
+    release: Annotated[str | None, typer.Argument(help="Release name; else the only one that there is.")] = None,
     table: Annotated[
         str | None, typer.Option(help="Table, for example visits, batches, transitions, pools, positives.")
     ] = None,
@@ -55,9 +55,10 @@ def export(
     use_home(home)
     with errors():
         from resources.home import open_home
-        from trailbench.exporting import exported, write
+        from trailbench.exporting import exported, only_release, write
 
         opened = open_home(make=False)
+        release = release or only_release(opened)
         if table is not None:
             rows = write(exported(opened, release, table, gold), to)
             made: dict[str, Any] = {"release": release, "table": table, "rows": rows, "file": str(to)}
