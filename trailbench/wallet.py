@@ -20,7 +20,9 @@ from trailbench.running import dagster_instance
 
 @dataclass(frozen=True)
 class WalletView:
-    """What a release holds of a wallet: its row of `wallets`, and its rows of other tables in readable columns."""
+    """What a release holds of a wallet: the release's name with its row of `wallets`, and its rows of other tables, in
+    readable columns.
+    """
 
     facts: dict[str, Any]
     trajectory: pl.DataFrame
@@ -50,7 +52,7 @@ def address_of(text: str) -> bytes:
 def view_wallet(home: Home, release: str, address: str) -> WalletView:
     """Everything a release holds of a wallet. Raises `ExportError` when the wallet is not in it."""
     key, wallet = release_key(home, release), address_of(address)
-    bucket = bucket_of(wallet.hex())
+    name, bucket = home.store.document(f"specs/frozen/{key}.json")["release"], bucket_of(wallet.hex())
     shard = next(shard for shard in home.shards if bucket in buckets_of(shard, home.shards))
 
     def rows(table: str, gold: bool = False) -> pl.DataFrame:
@@ -58,13 +60,14 @@ def view_wallet(home: Home, release: str, address: str) -> WalletView:
         try:
             return catalog.scan(table, axes).filter(pl.col("wallet") == wallet).collect()
         except NotPublished as error:
-            raise ExportError(f"release {release} is no on-chain release: {error}") from error
+            raise ExportError(f"release {name} is no on-chain release: {error}") from error
 
     known = home.store.scan("wallets", {"release": key}).filter(pl.col("wallet") == wallet).collect()
     if known.is_empty():
-        raise ExportError(f"wallet 0x{wallet.hex()} appears in no log of release {release}")
+        raise ExportError(f"wallet 0x{wallet.hex()} appears in no log of release {name}")
     names = market_names(home.store.scan("markets", {"release": key}).collect())
     facts = known.with_columns(ids.hex_text(pl.col("wallet")).alias("wallet")).row(0, named=True)
+    facts = {"release": name, **facts}
     own = rows("cohort_trades")
     trajectory = with_names(own if own.height else follow(rows("trades")), names).sort("block_number", "log_index")
     return WalletView(

@@ -194,6 +194,7 @@ def test_one_wallet_is_shown_and_drawn(release: SimpleNamespace, cli: Cli, tmp_p
     assert result.code == 0, result.err
     shown = result.json
     assert (shown["wallet"], shown["cohort"], shown["rank"]) == (address, "evaluation", 0)
+    assert shown["release"] == release.release
     assert len(shown["trajectory"]) == len(shown["trades"]) > 0
     assert len(shown["beliefs"]) == len({row["market"] for row in shown["trajectory"]}) == shown["kept_markets"]
     places = [(row["block_number"], row["log_index"]) for row in shown["trajectory"]]
@@ -202,7 +203,7 @@ def test_one_wallet_is_shown_and_drawn(release: SimpleNamespace, cli: Cli, tmp_p
     assert cli("wallet", address, "--home", release.home, "--plot", tmp_path / "w.html").code == 0
     page = (tmp_path / "w.html").read_text()
     assert address in page and "cdn" not in page
-    for wrong, says in (("0x12", "40 hex digits"), ("0x" + "00" * 20, "appears in no log")):
+    for wrong, says in (("0x12", "40 hex digits"), ("0x" + "00" * 20, f"appears in no log of release {release.release}")):
         refused = cli("wallet", wrong, "--home", release.home)
         assert refused.code == 2 and says in " ".join(refused.err.split())
 
