@@ -86,11 +86,25 @@ def refuse(message: str) -> NoReturn:
 
 @dataclass(frozen=True)
 class Asked:
-    """What a call says about a log: the source, its declared mapping (custom logs only), the log paths."""
+    """What a call says about a log: the source, its declared mapping (custom logs only) and its file, the log paths."""
 
     source: str
     mapping: dict[str, Any]
     paths: list[Path]
+    declared_in: Path | None = None
+
+    @contextmanager
+    def columns_named(self) -> Iterator[None]:
+        """A column that a log lacks is told with the file that names it."""
+        from pipelines.commerce.reading import MissingColumn
+
+        try:
+            yield
+        except MissingColumn as error:
+            if self.declared_in is None:
+                raise
+            what = f"{error.what}, which {self.declared_in.name} names"
+            raise MissingColumn(error.file, error.line, what, error.remedy) from error
 
 
 def asked(source: str, paths: list[Path], mapping: Path | None, config: dict[str, Any] | None = None) -> Asked:
@@ -111,9 +125,10 @@ def asked(source: str, paths: list[Path], mapping: Path | None, config: dict[str
         return Asked(source, {}, paths)
     files = [path for path in (mapping, *paths) if path is not None and is_yaml(path)]
     if len(files) == 1:
-        return Asked(source, load_mapping(files[0]).model_dump(mode="json"), [p for p in paths if not is_yaml(p)])
+        logs = [path for path in paths if not is_yaml(path)]
+        return Asked(source, load_mapping(files[0]).model_dump(mode="json"), logs, files[0])
     if not files and isinstance(declared, str):
-        return Asked(source, load_mapping(Path(declared)).model_dump(mode="json"), paths)
+        return Asked(source, load_mapping(Path(declared)).model_dump(mode="json"), paths, Path(declared))
     if not files and isinstance(declared, dict):
         from pipelines.commerce.mapping import Mapping
 

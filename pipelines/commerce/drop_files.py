@@ -9,7 +9,7 @@ import polars as pl
 
 from pipelines.commerce import reading, reading_delimited, reading_json, reading_parquet
 from pipelines.commerce.mapping import Lookup, Mapping
-from pipelines.commerce.reading import Chunk, SourceError
+from pipelines.commerce.reading import Chunk, MissingColumn, SourceError
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def tell_apart(files: Sequence[Path], mapping: Mapping) -> DropFiles:
         remedy = f"Check that this is a log of {mapping.name}; it has {', '.join(sorted(headers[path]))[:200]}"
         if len(headers[path]) == 1 and (other := next((c for c in ";\t|," if c in min(headers[path])), "")):
             remedy += f". If its columns are parted by {other!r}, say so in the mapping: delimiter: {json.dumps(other)}"
-        raise SourceError(path.name, 1, f"column {missing} is missing", remedy)
+        raise MissingColumn(path.name, 1, f"column {missing} is missing", remedy)
     if not logs:
         name = sorted(files)[0].name if files else "drop"
         raise SourceError(name, None, "no log file is in the drop", f"Add the {mapping.name} log to the same drop")

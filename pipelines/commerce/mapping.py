@@ -5,6 +5,7 @@ read and what becomes of odd rows. It never computes; `events.py` does.
 """
 
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
@@ -304,5 +305,7 @@ def _field_error(item: Any) -> str:
     if item["type"] == "extra_forbidden":
         places: dict[tuple[str, ...], type[BaseModel]] = {("columns",): Columns, ("time",): Time}
         model = places.get(item["loc"][:-1], Mapping)
-        text = f"is no field of a mapping here; fields are {', '.join(model.model_fields)}"
+        near = get_close_matches(str(item["loc"][-1]), model.model_fields, n=1)
+        meant = f"did you mean {near[0]}? " if near else ""
+        text = f"is no field of a mapping here; {meant}fields are {', '.join(model.model_fields)}"
     return f"{place}: {text}" if place else text

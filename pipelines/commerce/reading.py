@@ -54,7 +54,11 @@ class SourceError(ValueError):
 
     def __reduce__(self) -> tuple[type["SourceError"], tuple[str, int | None, str, str]]:
         """Survive the way between processes."""
-        return SourceError, (self.file, self.line, self.what, self.remedy)
+        return type(self), (self.file, self.line, self.what, self.remedy)
+
+
+class MissingColumn(SourceError):
+    """A file lacks a column that the mapping names."""
 
 
 @dataclass(frozen=True)

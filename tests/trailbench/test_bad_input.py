@@ -274,3 +274,26 @@ def test_a_misspelt_field_of_a_mapping_is_answered_with_those_there_are(cli: Cli
     result = cli("validate", log, "--source", "mapping", "--mapping", file)
     said = " ".join(result.err.split())
     assert result.code == REFUSED and "parted by ';', say so in the mapping: delimiter: \";\"" in said, said
+
+
+def test_a_misspelt_field_is_asked_back(cli: Cli, tmp_path: Path) -> None:
+    file, log = tmp_path / "m.yaml", tmp_path / "log.csv"
+    log.write_text("a,b\n1,2\n")
+    text = "name: m\nformat: csv\naction: purchase\ncolums: {user: a, item: b}\ntime: {colum: t, unit: s}\n"
+    file.write_text(text)
+    said = " ".join(cli("validate", log, "--source", "mapping", "--mapping", file).err.split())
+    assert "colums: is no field of a mapping here; did you mean columns? fields are name, " in said
+    assert "time.colum: is no field of a mapping here; did you mean column? fields are column, " in said
+
+
+@pytest.mark.parametrize("command", ["validate", "build"])
+def test_a_missing_column_is_told_with_the_file_that_names_it(
+    command: str, shop: SimpleNamespace, cli: Cli, tmp_path: Path
+) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text("Zeit,Artikel\n1,2\n")
+    home = () if command == "validate" else ("--home", tmp_path / "home")
+    result = cli(command, *shop.options, log, *home)
+    said = " ".join(result.err.split())
+    assert result.code == REFUSED
+    assert "log.csv:1: column 'Kunde' is missing, which shop.yaml names. Check that this is a log of shop" in said

@@ -63,7 +63,7 @@ def validate(
         if kind != "commerce":
             (_validate_chain if kind == "onchain" else _validate_apps)(log.source, log.paths, as_json)
             return
-        with progress(as_json) as step:
+        with progress(as_json) as step, log.columns_named():
             step("reading")
             drop = read_drop(expand(log.paths), mapping_of(log.source, log.mapping))
         reasons = drop.rejects.group_by("reason").len("rows").sort("rows", "reason", descending=[True, False])
@@ -194,7 +194,8 @@ def build(
             elif track == "applogs":
                 drops = register_apps(opened, log.source, log.paths)
             else:
-                drops, refused = register_paths(opened, log.source, log.paths, log.mapping, skip_unreadable)
+                with log.columns_named():
+                    drops, refused = register_paths(opened, log.source, log.paths, log.mapping, skip_unreadable)
             step.expect(len(drops) + steps_of(track, len(opened.shards)))
             spec, unreadable = build_release(instance, opened, drops, settings, step, skip_unreadable)
         _print_release(opened, spec.key, {**refused, **unreadable}, as_json)
