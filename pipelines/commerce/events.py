@@ -17,6 +17,7 @@ from pipelines.commerce.instants import instants, relative_instants, scaled, who
 from pipelines.commerce.mapping import Columns, Mapping
 from pipelines.commerce.merging import in_total_order, merge_drops
 from pipelines.commerce.reading import LINE, RAW, RAW_LIMIT, SourceError
+from pipelines.commerce.sources import SOURCES
 from pipelines.commerce.tables import ACTION
 from pipelines.hashing import bucket_column
 from pipelines.schema import TABLES, conform
@@ -25,6 +26,10 @@ from pipelines.tables import TIME
 PRICE_DIGITS = 6
 UNDECIDABLE_MINUTES = 15
 """When no two events of a user lie closer than this, the gap rules cannot be decided (ours)."""
+UNKNOWN_ACTION = "action unknown"
+"""Reason of rows whose action the mapping does not know."""
+SHOWN_ACTIONS = 5
+"""Of those actions, how many are told; the most frequent (ours)."""
 _FILE = "__file"
 
 __all__ = ["Capabilities", "Drop", "merge_drops", "read_drop"]
@@ -78,6 +83,7 @@ def read_drop(files: Sequence[Path], mapping: Mapping) -> Drop:
         notes.append(f"{conflicts} rows of lookup tables contradict another; the smallest stands")
 
     counts: Counter[str] = Counter()
+    unknown: Counter[str] = Counter()
     accepted, refused, raw_rows = [], [], []
     for path in told.logs:
         n_rows = 0
@@ -88,16 +94,18 @@ def read_drop(files: Sequence[Path], mapping: Mapping) -> Drop:
             if mapping.time.relative:
                 raw_rows.append(rows)
             else:
-                events, rejects = _typed(rows, mapping, counts, path)
+                events, rejects = _typed(rows, mapping, counts, unknown, path)
                 accepted.append(events)
                 refused.append(rejects)
         counts["rows_in"] += n_rows
         if not n_rows:
             notes.append(f"{path.name}: a header and no rows")
     if raw_rows:
-        events, rejects = _typed(pl.concat(raw_rows), mapping, counts, told.logs[0])
+        events, rejects = _typed(pl.concat(raw_rows), mapping, counts, unknown, told.logs[0])
         accepted.append(events)
         refused.append(rejects)
+    if mapping not in SOURCES.values():
+        notes += _unknown_actions(unknown)
     return _drop(accepted, refused, counts, conflicts, notes, mapping)
 
 
@@ -163,8 +171,10 @@ def _joined(rows: pl.DataFrame, mapping: Mapping, tables: dict[str, pl.DataFrame
     return rows
 
 
-def _typed(rows: pl.DataFrame, mapping: Mapping, counts: Counter[str], path: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Text rows → events and rejects."""
+def _typed(
+    rows: pl.DataFrame, mapping: Mapping, counts: Counter[str], unknown: Counter[str], path: Path
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Text rows → events and rejects; counts what is odd, and rows by an action that is `unknown`."""
     fields = {field: getattr(mapping.columns, field) for field in Columns.model_fields}
     frame = rows.select(
         *(_first_value(rows, names, mapping.missing).alias(field) for field, names in fields.items()),
@@ -188,6 +198,8 @@ def _typed(rows: pl.DataFrame, mapping: Mapping, counts: Counter[str], path: Pat
         good, bad = frame.filter(pl.col("reason").is_null()), frame.filter(pl.col("reason").is_not_null())
     counts["dst_ambiguous"] += int(good["ambiguous"].sum())
     counts["dst_moved"] += int(good["moved"].sum())
+    odd = bad.filter(pl.col("reason") == UNKNOWN_ACTION).group_by("action").len()
+    unknown.update(dict(odd.iter_rows()))
     if bad.height and bad[RAW].null_count():
         as_json = rows.filter(frame["reason"].is_not_null()).select(_as_json(rows).alias(RAW))
         bad = bad.with_columns(as_json.to_series())
@@ -271,7 +283,7 @@ def _reason(mapping: Mapping) -> pl.Expr:
     if mapping.actions:
         checks += [
             (pl.col("action").is_null(), "action missing"),
-            (pl.col("event_action").is_null(), "action unknown"),
+            (pl.col("event_action").is_null(), UNKNOWN_ACTION),
         ]
     checks.append(((pl.col("time") < start) | (pl.col("time") >= end), "time out of window"))
     numbers = {"price": "price_millionths", "quantity": "units", "dwell": "dwell_ms"}
@@ -330,6 +342,17 @@ def _warnings(events: pl.DataFrame, counts: dict[str, int], capabilities: Capabi
             f"earlier, {counts['dst_moved']} do not exist and are moved forward"
         )
     return notes
+
+
+def _unknown_actions(unknown: Counter[str]) -> list[str]:
+    """What a person who wrote the mapping can do about actions that it does not know, most rows first."""
+    told = sorted(unknown.items(), key=lambda one: (-one[1], one[0]))
+    remedy = "add it to `actions:` of the mapping, or leave it rejected"
+    notes = [
+        f"action {text[:40]!r} ({rows} row{'' if rows == 1 else 's'}): {remedy}" for text, rows in told[:SHOWN_ACTIONS]
+    ]
+    more = len(told) - SHOWN_ACTIONS
+    return [*notes, f"{more} more actions that the mapping does not know"] if more > 0 else notes
 
 
 def _smallest_gap_minutes(events: pl.DataFrame) -> float:

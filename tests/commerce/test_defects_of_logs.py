@@ -154,6 +154,20 @@ def test_alibaba_behaviour_with_the_category_for_an_item(tmp_path):
         (at(2017, 5, 6, 0, 55, 10), "favourite", "6250", None),
     ]
     assert drop.reasons == {"action unknown": 1}
+    assert drop.warnings[0] == "action 'ipv' (1 row): add it to `actions:` of the mapping, or leave it rejected"
+
+
+def test_the_most_frequent_unknown_actions_are_told(tmp_path):
+    wrong = {"zz": 3, "a": 2, "b": 2, "c": 1, "d": 1, "e": 1, "f": 1}
+    rows = [f"1,1494032110,{text},6250,{n}" for text, count in wrong.items() for n in range(count)]
+    mapping = Mapping.model_validate(BTAG)
+    log = written(tmp_path / "log.csv", "user,time_stamp,btag,cate,brand", "1,1494032110,pv,6250,1", *rows)
+    told = [one.partition(":")[0] for one in read_drop([log], mapping).warnings if "action" in one]
+    named = [
+        f"action {text!r} ({rows})"
+        for text, rows in zip(["zz", "a", "b", "c", "d"], ("3 rows", "2 rows", "2 rows", "1 row", "1 row"), strict=True)
+    ]
+    assert told == [*named, "2 more actions that the mapping does not know"]
 
 
 def test_a_log_without_an_item_is_refused_and_two_columns_make_no_item(tmp_path):
