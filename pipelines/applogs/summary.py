@@ -32,7 +32,9 @@ def checkpoint_scores(units: pl.DataFrame) -> pl.DataFrame:
     question lacks is null, as is every score of a checkpoint that was not run.
     """
     kinds = [*PLACE, "task", "expectation"]
-    rows = units.with_columns(pl.col("family", "task", "expectation").cast(pl.String), pl.col("status").cast(pl.String))
+    texts = pl.col("family", "task", "expectation", "status").cast(pl.String)
+    # A checkpoint was run when anything of it was answered, whatever the cell.
+    rows = units.with_columns(texts).with_columns((pl.col("status") != "missing").any().over(PLACE).alias("run"))
     each = _means(rows, [*kinds, "family"])
     whole = _means(rows.with_columns(family=pl.lit(ALL)), [*kinds, "family"])
     weighed = ("score", "compat_score", "mechanical")
@@ -53,15 +55,15 @@ def _means(rows: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     ]  # fmt: skip
     counted = rows.group_by(by).agg(
         pl.len().alias("n_items"),
+        pl.col("run").all(),
         *((pl.col("status") == status).sum().alias(f"n_{status}") for status in UNIT_STATUSES),
         *(_whole_mean(name).alias(name) for name in MEANS),
         *micro,
     )
-    run = pl.col("n_missing") < pl.col("n_items")
+    run = pl.col("run")
     scores = [*MEANS, *(f"{name}_micro" for name in ("score", "compat_score", "mechanical"))]
     return counted.with_columns(
         ((pl.col("n_ok") + pl.col("n_abstained")) / pl.col("n_items")).alias("coverage"),
-        run.alias("run"),
         *(pl.when(run).then(pl.col(name)).alias(name) for name in scores),
     )
 

@@ -206,3 +206,10 @@ def test_rows_in_another_order_give_the_same_tables() -> None:
     assert boards[0].equals(boards[1])
     assert list(boards[0].schema.items()) == list(APPLOG_BOARD_TABLES["applog_board"].schema.items())
     assert set(APPLOG_BOARD_TABLES["applog_judged"].columns) == set(APPLOG_TABLES["applog_units"].columns)
+
+
+def test_a_question_without_an_answer_in_a_checkpoint_that_was_run_counts_nothing() -> None:
+    gone = unit(USERS[0], 0, "attribute", 9, 0.0, "missing") | {"expectation": "no_longer"}
+    alone = table_of("applog_units", [gone]).with_columns(GOOD.select(ARM).head(1))
+    row = cell(board_of(NONE, GOOD, alone), method="recent_k", expectation="no_longer")
+    assert (row["value"], row["n_not_run"], row["n_missing"]) == (0.0, 0, 1)
