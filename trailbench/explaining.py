@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import dagster as dg
+import polars as pl
 
 import assets.applog_boards
 import assets.boards  # noqa: F401  (every owner of a table)
@@ -19,10 +20,11 @@ from pipelines.evaluation.drilldown.tracing import unit_names
 from pipelines.evaluation.drilldown.trail import Moment, Trail, Visit
 from pipelines.evaluation.drilldown.units import TARGET_UNIT, UnknownUnit, unit_named
 from pipelines.evaluation.drilldown.worded import moment_section, visits_grid
+from pipelines.onchain import ids
 from pipelines.onchain.drilldown.wallet_tracing import target_names
 from pipelines.onchain.drilldown.wallet_worded import target_section, trades_grid
 from resources.dag import GoldStore, InputStore
-from resources.experiment_spec import ArmSpec, load_experiment
+from resources.experiment_spec import ArmSpec, BoundExperiment, load_experiment
 from resources.home import Home
 from trailbench.exporting import ExportError
 from trailbench.running import dagster_instance
@@ -140,6 +142,37 @@ def _question(key: str, unit: str, keep: Keep) -> tuple[dict[str, Any], tuple[Se
 
 MAKERS = {"commerce": _pool, "onchain": _target, "applogs": _question}
 """Track → how a unit of an experiment is explained."""
+
+
+def worth_explaining(home: Home, bound: BoundExperiment) -> str | None:
+    """A unit that was answered badly, as `explain` takes it: the first of the lowest score; None if none was scored."""
+    given = InputStore(), GoldStore(), bound.key
+    track = home.store.document(f"specs/release/{bound.release_key}.json")["track"]
+    if track == "commerce":
+        rows = (
+            GivenTrails(*given)
+            .units()
+            .with_columns(
+                name=pl.format("{}:{}:{}", "user_id", "transition_index", pl.col("pool").cast(pl.String)),
+                value=pl.col("n_hit") / pl.col("n_positives"),
+            )
+        )
+    elif track == "onchain":
+        rows = (
+            GivenPredictions(*given)
+            .scored()
+            .with_columns(
+                name=pl.format("{}:{}:{}", ids.hex_text(pl.col("wallet")), "event", pl.col("layer").cast(pl.String)),
+                value=pl.col("correct").cast(pl.Float64),
+            )
+        )
+    else:
+        rows = GivenStateTrails(*given).of_arms("applog_units")
+        rows = rows.with_columns(name=pl.col("item"), value=pl.col("mechanical"))
+    # The mean over arms: a unit that only one of them missed tells less.
+    means = rows.filter(pl.col("value").is_not_null()).group_by("name").agg(pl.col("value").sort().mean())
+    names: list[str] = means.sort("value", "name")["name"].head(1).to_list()
+    return next(iter(names), None)
 
 
 def _lower(unit: str) -> str:

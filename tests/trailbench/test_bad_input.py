@@ -65,6 +65,12 @@ def test_an_unreadable_file_is_refused_by_name(name: str, shop: SimpleNamespace,
     assert not (home / "store" / "specs").exists()
 
 
+def test_what_was_validated_is_built_by_the_same_words(shop: SimpleNamespace, cli: Cli) -> None:
+    looked = cli("validate", shop.log, *shop.options)
+    words = f"{shop.log} --source mapping --mapping {shop.mapping}"
+    assert looked.code == 0 and looked.out.endswith(f"\nNext: trailbench build {words}\n"), looked.out
+
+
 def test_the_next_build_does_not_suffer_from_a_refused_one(
     copied: SimpleNamespace, shop: SimpleNamespace, cli: Cli, tmp_path: Path
 ) -> None:

@@ -1,6 +1,7 @@
 """Evaluations through the command line: units that add up, a board that comes out the same, methods of others."""
 
 import json
+import shlex
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -92,6 +93,17 @@ def test_a_second_run_gives_the_same_board_and_a_lost_result_comes_back(evaluate
     assert again.json == evaluated.answer and frame_hash(board(again.json)) == before
     reported = cli("report", evaluated.release, *words)
     assert reported.code == 0 and reported.json == evaluated.answer and frame_hash(board(reported.json)) == before
+
+
+def test_the_next_commands_explain_a_unit_and_open_the_ui(evaluated: SimpleNamespace, cli: Cli) -> None:
+    words = (evaluated.release, "--experiment", evaluated.experiment, "--home", evaluated.home)
+    said = cli("evaluate", *words).out
+    explain, ui = (shlex.split(line)[2:] for line in said.splitlines() if line.startswith("Next: "))
+    assert ui == ["ui", "--home", str(evaluated.home)]
+    told = cli(*explain, "--json")
+    assert explain[0] == "explain" and told.code == 0, told.err
+    answers = [one for unit in told.json["units"] for one in unit["answers"]]
+    assert answers and min(one["n_hit"] for one in answers) == 0
 
 
 def test_a_method_of_another_package_is_listed_and_evaluated(

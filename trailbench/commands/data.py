@@ -60,8 +60,14 @@ def validate(
     with errors():
         log = asked(source_of(source, track), files, mapping)
         kind = track_of(log.source).name
+        words = ["trailbench", "build", *map(str, files)]
+        for option, value in (("--source", source), ("--track", track), ("--mapping", mapping)):
+            words += [option, str(value)] if value is not None else []
+        then = f"Next: {shlex.join(words)}"
         if kind != "commerce":
             (_validate_chain if kind == "onchain" else _validate_apps)(log.source, log.paths, as_json)
+            if not as_json:
+                out.print(plain(then), soft_wrap=True)
             return
         with progress(as_json) as step, log.columns_named():
             step("reading")
@@ -87,6 +93,7 @@ def validate(
             print_frame("The first rejects", drop.rejects.head(10))
         for warning in drop.warnings:
             out.print(plain(f"warning: {warning}"), style="yellow")
+        out.print(plain(then), soft_wrap=True)
 
 
 def _validate_chain(source: str, paths: list[Path], as_json: bool) -> None:

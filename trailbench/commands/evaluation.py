@@ -1,5 +1,6 @@
 """From a frozen release to a leaderboard: evaluate, report, methods, demo."""
 
+import shlex
 from typing import Annotated, Any
 
 import typer
@@ -39,6 +40,18 @@ def evaluate(
         with dagster_instance(opened.folder) as instance, progress(as_json) as step:
             made = run_experiment(instance, opened, bound, step)
         _print_board(opened, bound, made, {}, as_json)
+        if not as_json:
+            _print_next(opened, bound)
+
+
+def _print_next(home: Any, bound: Any) -> None:
+    from trailbench.explaining import worth_explaining
+
+    where = ["--home", str(home.folder)]
+    unit = worth_explaining(home, bound)
+    commands = [["explain", unit], ["ui"]] if unit else [["ui"]]
+    for words in commands:
+        out.print(plain(f"Next: trailbench {shlex.join([*words, *where])}"), soft_wrap=True)
 
 
 def estimate(
