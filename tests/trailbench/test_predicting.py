@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -83,6 +84,13 @@ def sensible(call: Call) -> str:
     if schema["name"] == "belief":
         return json.dumps({"side": schema["schema"]["properties"]["side"]["enum"][0], "confidence": 1.0})
     return '{"direction": "BUY", "amount": 1000000}'
+
+
+def test_the_next_command_explains_a_target(copied: SimpleNamespace, cli: Cli) -> None:
+    said = cli("evaluate", "--home", copied.home).out
+    explain = next(shlex.split(line)[2:] for line in said.splitlines() if line.startswith("Next: trailbench explain "))
+    told = cli(*explain, "--json")
+    assert told.code == 0 and explain[1] == told.json["unit"], told.err
 
 
 def test_baselines_answer_every_test_target_without_a_model(
