@@ -17,6 +17,16 @@ import pytest
 # the suites run by Polars here; tests/assets/test_engine.py runs the DAG as it is by default.
 os.environ["TRAILBENCH_EXPECTATIONS"] = QUICK = "polars"
 
+LONGEST = ("ui", "trailbench")
+"""Folders whose files take longest, the first because they wait for servers: begun last, they would run alone."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest files first."""
+    places = {folder: place for place, folder in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path.parent.name, len(places)))
+
+
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "ecommerce"
 MAPPING = """
 name: shop
