@@ -84,6 +84,16 @@ def test_the_two_commands_are_what_the_readme_says(clone: Path) -> None:
     assert "the whole Complete Journey log" in README
 
 
+@pytest.mark.skipif("TRAILBENCH_DEMO" not in os.environ, reason="takes five minutes; set TRAILBENCH_DEMO to run it")
+def test_the_first_command_ends_in_two_reports_and_explains_a_unit(clone: Path) -> None:
+    shown = run(clone, "make", "demo")
+    reports = sorted((clone / ".trailbench/reports").glob("*/report.html"))
+    assert [report.parent.name.partition("~")[0] for report in reports] == ["demo", "demo_llm"]
+    assert all(str(report) in shown for report in reports)
+    assert all(report.stat().st_size < 5_000_000 for report in reports)
+    run(clone, *command("trailbench explain 2106:0:infer"))
+
+
 def test_own_log_and_own_method_end_in_a_report(clone: Path, tmp_path: Path) -> None:
     own_log(tmp_path / "log.csv")
     (tmp_path / "shop.yaml").write_text(block("# shop.yaml"), encoding="utf-8")
