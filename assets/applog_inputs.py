@@ -57,7 +57,7 @@ class GivenAppLogs(GivenArm):
     def streams(self, stream: str) -> Streams:
         """Logs and checkpoints of those whose stream a method is fed, as far as the experiment goes."""
         read = {name: self.histories_table(name, stream).collect() for name in ("app_logs", "checkpoints")}
-        return Streams.of(read["app_logs"], until(read["checkpoints"], self.spec.slice))
+        return Streams.of(read["app_logs"], until(read["checkpoints"], self.spec.slice), self.spec.batch_days)
 
     @property
     def who(self) -> str:

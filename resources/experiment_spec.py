@@ -42,6 +42,8 @@ class ArmSpec:
     """Judge, as the experiment names it → its fingerprint."""
     judged: tuple[tuple[str, Any], ...] = ()
     """(user, transition) of the readouts that are judged; on app logs (user, item) of the answers."""
+    batch_days: int = 1
+    """Days of the log's clock in one batch; of app logs alone."""
 
     @property
     def key(self) -> str:
@@ -145,7 +147,8 @@ def load_arm(store: Store, key: str) -> ArmSpec:
     raw: dict[str, Any] = store.read_json(f"specs/arm/{key}.json")
     own = Slice(**{**raw["slice"], "users": tuple(raw["slice"]["users"])})
     limits = Limits(**raw["limits"])
-    more = (raw.get("judges", {}), tuple((user, transition) for user, transition in raw.get("judged", ())))
+    judged = tuple((user, transition) for user, transition in raw.get("judged", ()))
+    more = (raw.get("judges", {}), judged, raw.get("batch_days", 1))
     return ArmSpec(Arm(**raw["arm"]), raw["release_key"], own, raw["seed"], raw["models"], limits, *more)
 
 

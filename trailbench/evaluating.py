@@ -21,6 +21,7 @@ from pipelines.evaluation.experiment import (
     Experiment,
     located,
     parse,
+    refuse_foreign,
     require_known,
     slice_of,
 )
@@ -136,6 +137,7 @@ def bind_to_release(home: Home, experiment: Experiment, release: str) -> BoundEx
     name = home.store.document(f"specs/frozen/{key}.json")["release"]
     card = home.store.document(f"releases/{name}/card.json")
     track = release_track(home, key)
+    refuse_foreign(experiment, track)
     if track != "commerce":
         binds = bind_predictors if track == "onchain" else bind_questions
         return binds(home, experiment, key, name, card)
@@ -144,8 +146,6 @@ def bind_to_release(home: Home, experiment: Experiment, release: str) -> BoundEx
         why = f"reader {odd[0]} names a model and asks none; write {odd[0].partition(':')[0]}"
         raise BadExperiment(why, ("readers", odd[0]))
     require_known("method", experiment.methods, {*builtin_methods(), *(entry.name for entry in plugin_entries())})
-    if "split" in experiment.model_fields_set:
-        raise BadExperiment("split belongs to on-chain releases; take it out of the experiment", ("split",))
     pools = home.store.scan("pools", {"release": key}, home.shards)
     asked = slice_of(pools, experiment)
     if not asked.users:

@@ -63,7 +63,8 @@ def bind_questions(
     cells = arms(experiment, release, told, _readers(experiment))
     judges = judges_of(experiment, models, (JUDGE,))
     questions = asked(tasks.collect(), checkpoints.collect(), sampled, sampled.users)
-    more = (experiment.seed, experiment.models, experiment.limits, judges, drawn_items(questions, experiment))
+    drawn = drawn_items(questions, experiment)
+    more = (experiment.seed, experiment.models, experiment.limits, judges, drawn, experiment.batch_days)
     return BoundExperiment(experiment, release, key, sampled, tuple(ArmSpec(arm, key, sampled, *more) for arm in cells))
 
 
@@ -91,7 +92,7 @@ def workloads(home: Home, bound: BoundExperiment) -> Iterator[tuple[Role, str, W
     questions = asked(tasks, places, bound.slice, bound.slice.users)
     yield from _answers(bound, questions, logs)
     built: dict[str, ArmSpec] = {spec.arm.memory: spec for spec in bound.arms if spec.arm.reader != RULE}
-    streams = Streams.of(logs, until(places, bound.slice))
+    streams = Streams.of(logs, until(places, bound.slice), bound.experiment.batch_days)
     for spec in built.values():
         if spec.arm.method not in PEERS:
             yield from _memory(spec, streams)

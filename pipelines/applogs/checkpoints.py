@@ -103,18 +103,22 @@ def segments(logs: pl.DataFrame, checkpoints: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def segment_batches(logs: pl.DataFrame, checkpoints: pl.DataFrame) -> Iterator[tuple[str, list[Batch]]]:
+def segment_batches(
+    logs: pl.DataFrame, checkpoints: pl.DataFrame, batch_days: int = 1
+) -> Iterator[tuple[str, list[Batch]]]:
     """One user's checkpoints in order, each with the batches of the logs that it adds (none when it adds none).
 
-    A batch is a day of the log's clock; a day that a checkpoint cuts makes two. `text` of a visit is the whole log;
-    its domain is the app, its category the API, its item what was acted on. Raises `ValueError` for several users.
+    A batch is a day of the log's clock, or a span of `batch_days` of them, counted from 1970-01-01 for every user; one
+    that a checkpoint cuts makes two. `text` of a visit is the whole log; its domain is the app, its category the API,
+    its item what was acted on. Raises `ValueError` for several users.
     """
     if logs["user_id"].n_unique() > 1 or checkpoints["user_id"].n_unique() > 1:
         raise ValueError("batches are made user by user")
     added = segments(logs, checkpoints)
     visits = _visits(added)
-    days = added.select("user_id", "checkpoint_id", pl.col("time").dt.date().alias("day"), "time").with_row_index("row")
-    sizes = days.group_by("checkpoint_id", "day", maintain_order=True).agg(
+    span = (pl.col("time").dt.epoch("d") // batch_days).alias("span")
+    days = added.select("user_id", "checkpoint_id", span, "time").with_row_index("row")
+    sizes = days.group_by("checkpoint_id", "span", maintain_order=True).agg(
         pl.col("user_id", "row").first(), pl.len(), pl.col("time").first().alias("start"), pl.col("time").last()
     )
     made: dict[str, list[Batch]] = {}

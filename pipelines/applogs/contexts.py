@@ -38,21 +38,23 @@ WHOLE = ""
 
 @dataclass(frozen=True)
 class Streams:
-    """The logs and checkpoints of some users, user by user."""
+    """The logs and checkpoints of some users, user by user, and how many days one batch holds."""
 
     logs: dict[str, pl.DataFrame]
     checkpoints: dict[str, pl.DataFrame]
+    batch_days: int = 1
 
     @staticmethod
-    def of(logs: pl.DataFrame, checkpoints: pl.DataFrame) -> "Streams":
+    def of(logs: pl.DataFrame, checkpoints: pl.DataFrame, batch_days: int = 1) -> "Streams":
         """From the tables `app_logs` and `checkpoints`; users without a checkpoint are left out."""
         places = checkpoints.sort("user_id", "checkpoint_index")
         own = logs.join(places.select("user_id").unique(), on="user_id", how="semi").sort("user_id", "position")
-        return Streams(*({name[0]: rows for name, rows in one.group_by("user_id")} for one in (own, places)))
+        by_user = ({name[0]: rows for name, rows in one.group_by("user_id")} for one in (own, places))
+        return Streams(*by_user, batch_days)
 
     def segments(self, user: str) -> Iterator[tuple[str, list[Batch]]]:
         """The user's checkpoints in order, each with the batches that it adds."""
-        return segment_batches(self.logs[user], self.checkpoints[user])
+        return segment_batches(self.logs[user], self.checkpoints[user], self.batch_days)
 
     def borrowed(self, user: str, donor: str | None) -> Iterator[tuple[str, list[Batch]]]:
         """The user's checkpoints with the batches of `donor`, by the same moments; without a donor there are none."""
@@ -61,7 +63,7 @@ class Streams:
             return ((name, []) for name in own["checkpoint_id"])
         times = self.logs[donor]["time"]
         lent = pl.Series("n_visible", [int((times <= moment).sum()) for moment in own["as_of"]], dtype=pl.Int32)
-        return segment_batches(self.logs[donor], own.with_columns(lent, user_id=pl.lit(donor)))
+        return segment_batches(self.logs[donor], own.with_columns(lent, user_id=pl.lit(donor)), self.batch_days)
 
 
 def contexts(
@@ -161,7 +163,7 @@ def _frozen(
         before = key
         if batches:
             added = frame_hash(pl.concat([batch.visits for batch in batches]))
-            key = digest(key, added, *(batch.batch_id for batch in batches))
+            key = digest(key, added, *(f"{batch.batch_id}:{batch.visits.height}" for batch in batches))
         if kept.find(key) is not None:
             behind = True
         else:

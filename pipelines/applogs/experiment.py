@@ -67,8 +67,6 @@ ASKED = Experiment(
 )
 """A small sample of questions, which an embedded model can answer in minutes."""
 HERE = " on a release of app logs"
-ELSEWHERE = ("split",)
-"""Fields of an experiment that mean nothing here."""
 
 
 def arms(experiment: Experiment, release: str, methods: Mapping[str, str], readers: Mapping[str, str]) -> list[Arm]:
@@ -102,9 +100,8 @@ def _arm(
     readers: Mapping[str, str],
 ) -> Arm:
     # Not the sample of users: a memory of one user is the same in a larger sample.
-    memory = digest_json(
-        {"release": release, "method": told, "checkpoints": experiment.batches, "seed": experiment.seed}
-    )
+    fed = {"checkpoints": experiment.batches, "batch_days": experiment.batch_days, "seed": experiment.seed}
+    memory = digest_json({"release": release, "method": told, **fed})
     asked = [experiment.batches, experiment.readings, experiment.seed]
     context = digest_json({"memory": memory, "budget": budget, "asked": asked})
     key = "~".join([experiment.name, label, plain_name(reader, 60), *([str(budget)] if budget else [])])
@@ -193,9 +190,6 @@ def refuse(experiment: Experiment, methods: Iterable[str]) -> None:
     if odd := [one for one in readers if ":" in one and one.partition(":")[0] != LLM]:
         why = f"reader {odd[0]} names a model and asks none; write {odd[0].partition(':')[0]}"
         raise BadExperiment(why, ("readers", odd[0]))
-    for name in ELSEWHERE:
-        if getattr(experiment, name) != Experiment.model_fields[name].default:
-            raise BadExperiment(f"{name} means nothing{HERE}; take it out of the experiment", (name,))
     for _, method, config in experiment.configured():
         if not remembers(method) and own_settings(config):
             raise BadExperiment(f"method {method} takes no configuration; write [{{}}]", ("methods", method))

@@ -35,6 +35,12 @@ BUILDER, LABEL = "builder", "label"
 method's own settings."""
 
 
+FIELDS_OF_TRACKS = {
+    "split": ("onchain", "on-chain releases"),
+    "batch_days": ("applogs", "releases of app logs"),
+}
+"""Field that means something on one track alone → that track, and its releases as people call them."""
+
 Count = Annotated[int, Field(ge=1, le=1_000_000_000, strict=True)]
 
 
@@ -89,6 +95,9 @@ class Experiment(BaseModel):
     batches: Count | Literal["all"] = Field(
         default="all",
         description="first batches (of app logs: checkpoints) of a user that are taken in and asked about, or all",
+    )
+    batch_days: Count = Field(
+        default=1, description="of app logs: days of the log's clock in one batch, as memories take them in"
     )
     readings: Count | Literal["all"] = Field(
         default="all",
@@ -357,6 +366,13 @@ def require_known(what: str, named: Iterable[str], there_are: Iterable[str], whe
     if unknown:
         said = ", ".join(sorted({one.partition(":")[0] for one in unknown}))
         raise BadExperiment(f"no {what} {said}{where}; there are {', '.join(known)}", (f"{what}s", unknown[0]))
+
+
+def refuse_foreign(experiment: Experiment, track: str) -> None:
+    """Raises `BadExperiment` for a field of the file that means something on releases of another track alone."""
+    for name, (own, releases) in FIELDS_OF_TRACKS.items():
+        if track != own and name in experiment.model_fields_set:
+            raise BadExperiment(f"{name} belongs to {releases}; take it out of the experiment", (name,))
 
 
 def own_settings(config: Mapping[str, Value]) -> dict[str, Value]:

@@ -84,6 +84,18 @@ def test_batches_are_days_and_a_cut_parts_a_day() -> None:
     )  # fmt: skip
 
 
+def test_batches_of_several_days_are_counted_from_1970_and_a_cut_parts_them() -> None:
+    # 2024-01-01 is day 19,723 since 1970-01-01: odd, so it ends a span of two days.
+    table = cuts(at(5, "log_00006", "2024-01-02 06:00:00"), at(9, "log_00010", "2024-01-03 06:00:00"))
+    ids = [
+        [[json.loads(text)["app_log_id"][-2:] for text in batch.visits["text"]] for batch in batches]
+        for _, batches in segment_batches(LOGS, table, 2)
+    ]
+    assert ids == [[["01", "02", "03", "04"], ["05", "06"]], [["07", "08", "09", "10"]]]
+    whole = [batch.visits.height for _, batches in segment_batches(LOGS, table, 10_000) for batch in batches]
+    assert whole == [6, 4]
+
+
 def test_actions_of_visits() -> None:
     logs = logs_of(
         [

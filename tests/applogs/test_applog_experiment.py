@@ -93,7 +93,6 @@ def test_samples_of_users_and_questions_are_nested_and_batches_are_checkpoints()
         ({"methods": {"recal": [{}]}}, "no method recal on a release of app logs; there are behaviormem, "),
         ({"readers": ["embedding"]}, "no reader embedding on a release of app logs; there are extractive, llm, rule"),
         ({"readers": ["extractive:m"]}, "names a model and asks none; write extractive"),
-        ({"split": "train"}, "split means nothing"),
         ({"methods": {"oracle": [{"k": 3}]}}, "oracle takes no configuration"),
         ({"readers": ["rule"]}, "no reader answers method recent_k: list extractive or llm"),
     ],

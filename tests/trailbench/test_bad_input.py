@@ -185,6 +185,7 @@ def test_a_broken_experiment_is_refused_with_its_line(built: SimpleNamespace, cl
         ("methods:\n  recent_k: [{n: 1}]\n", "mine.yaml, line 3: method recent_k does not take its configuration"),
         ("methods: {recent_k: [{}]}\nsplit: train\n", "mine.yaml, line 3: split belongs to on-chain releases; take"),
         ("methods: {recent_k: [{}]}\nsplit: test\n", "mine.yaml, line 3: split belongs to on-chain releases; take"),
+        ("methods: {recent_k: [{}]}\nbatch_days: 7\n", "mine.yaml, line 3: batch_days belongs to releases of app logs"),
     ],
 )
 def test_what_a_release_does_not_know_of_an_experiment_is_named_with_its_line(

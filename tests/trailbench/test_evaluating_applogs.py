@@ -237,7 +237,7 @@ def test_a_plug_in_is_evaluated_and_finds_no_gold(
         ("name: x\nmethods:\n  recal: [{}]\n", "no method recal on a release of app logs"),
         ("name: x\nmethods:\n  recent_k: [{}]\nreaders: [embedding]\n", "there are extractive, llm, rule"),
         ("name: x\nmethods:\n  recent_k: [{n: 5}]\n", "method recent_k does not take its configuration: n"),
-        ("name: x\nmethods:\n  recent_k: [{}]\nsplit: train\n", "split means nothing on a release of app logs"),
+        ("name: x\nmethods:\n  recent_k: [{}]\nsplit: train\n", "split belongs to on-chain releases; take it out"),
         ("name: x\nmethods:\n  recent_k: [{}]\nbudgets: [0]\n", "experiment.yaml, line 4: budgets"),
     ],
 )
