@@ -49,8 +49,8 @@ class Streams:
         """From the tables `app_logs` and `checkpoints`; users without a checkpoint are left out."""
         places = checkpoints.sort("user_id", "checkpoint_index")
         own = logs.join(places.select("user_id").unique(), on="user_id", how="semi").sort("user_id", "position")
-        by_user = ({name[0]: rows for name, rows in one.group_by("user_id")} for one in (own, places))
-        return Streams(*by_user, batch_days)
+        of_logs, of_places = ({name[0]: rows for name, rows in one.group_by("user_id")} for one in (own, places))
+        return Streams(of_logs, of_places, batch_days)
 
     def segments(self, user: str) -> Iterator[tuple[str, list[Batch]]]:
         """The user's checkpoints in order, each with the batches that it adds."""
