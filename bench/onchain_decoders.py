@@ -21,6 +21,7 @@ from pipelines.hashing import frame_hash
 from pipelines.onchain.decode import decode
 from pipelines.onchain.drop import decode_drop, decode_pieces
 from pipelines.onchain.logs import read_logs
+from resources.chain.web3_imports import recursion_limit_kept
 
 COMPARED = 3_000
 FIRST = {"eth_abi": 50_000, "web3": 3_000}
@@ -111,8 +112,9 @@ def eth_abi(form: str, path: Path) -> Run:
 
 def web3(form: str, path: Path) -> Run:
     """`process_log` of a web3.py contract event."""
-    from web3 import Web3
-    from web3.datastructures import AttributeDict
+    with recursion_limit_kept():
+        from web3 import Web3
+        from web3.datastructures import AttributeDict
 
     names = ["orderHash", "maker", "taker", "makerAssetId", "takerAssetId"]
     names += ["makerAmountFilled", "takerAmountFilled", "fee"]

@@ -2,7 +2,6 @@
 
 import logging
 import re
-import sys
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -13,6 +12,7 @@ import requests
 from urllib3.exceptions import NewConnectionError
 
 from resources.chain.settings import ChainError, ChainSettings
+from resources.chain.web3_imports import recursion_limit_kept
 
 _SHOWN = 200
 """Characters of a node's own words that are repeated."""
@@ -46,16 +46,9 @@ class RpcFailure(Exception):
 
 
 def _web3_provider() -> Any:
-    """web3's provider: 0.7 s that only a process with a live source pays.
-
-    A package below web3 raises the recursion limit of the whole process to 100,000 when it is imported. Text nested so
-    deep would then overflow the stack and end the process instead of raising `RecursionError`.
-    """
-    limit = sys.getrecursionlimit()
-    try:
+    """web3's provider: 0.7 s that only a process with a live source pays."""
+    with recursion_limit_kept():
         from web3 import HTTPProvider
-    finally:
-        sys.setrecursionlimit(limit)
     return HTTPProvider
 
 
