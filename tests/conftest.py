@@ -12,6 +12,11 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from hypothesis import settings
+
+# How long an example takes tells how busy the machine is, and a failure must come again.
+settings.register_profile("trailbench", deadline=None, derandomize=True)
+settings.load_profile("trailbench")
 
 # Great Expectations costs seconds in every process that imports it. Both engines judge alike (tests/expectations), so
 # the suites run by Polars here; tests/assets/test_engine.py runs the DAG as it is by default.

@@ -155,5 +155,5 @@ def test_sources_are_the_fixed_names(cli: Cli) -> None:
     assert set(names) == {
         *("complete_journey", "rees46", "taobao", "amazon_reviews", "otto"),
         *("tianchi_mobile", "instacart", "uci_online_retail", "mapping"),
-        *("polygon_logs", "polygon_rpc", "gamma_markets"),
+        *("polygon_logs", "polygon_rpc", "gamma_markets", "app_logs"),
     }

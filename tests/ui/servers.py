@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from contextlib import suppress
 from pathlib import Path
 
 # The backfill daemon's tick is a constant of 30 s in Dagster: a test would mostly wait for it.
@@ -164,12 +165,14 @@ class Servers:
         return self.process.wait(seconds)
 
     def kill(self):
-        """As a power cut would: every process at once."""
-        for number in self.processes():
-            try:
-                os.kill(number, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
+        """As a power cut would: every process at once, and those that one of them was just starting."""
+        deadline = time.monotonic() + 30
+        while alive := self.processes():
+            assert time.monotonic() < deadline, f"processes {alive} do not end"
+            for number in alive:
+                with suppress(ProcessLookupError):
+                    os.kill(number, signal.SIGKILL)
+            time.sleep(0.05)
         self.process.wait(30)
 
 
