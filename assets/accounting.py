@@ -20,7 +20,8 @@ from resources.dag import InputStore, Models
     deps=[
         readouts,
         readings,
-        *map(dg.AssetDep, ("predictions", "contexts", "answers", "oracle_answers", "verdicts", "applog_verdicts")),
+        *map(dg.AssetDep, ("predictions", "contexts", "answers", "oracle_answers")),
+        *map(dg.AssetDep, ("verdicts", "applog_verdicts", "applog_failures")),
     ],
     check_specs=checks.specs("model_calls", ARM_SHARDS),
     code_version=code_version("assets.experiment_costs"),

@@ -11,9 +11,13 @@ from assets.inputs import content, whole
 from pipelines.applogs.answers import standing
 from pipelines.applogs.attribution import attribute, shown_fields
 from pipelines.applogs.board import ARM
-from pipelines.applogs.board_summaries import attributed, published_metrics
+from pipelines.applogs.board_summaries import attributed, label_agreement, labels_by_judge, published_metrics
 from pipelines.applogs.contenders import ORACLE
+from pipelines.applogs.failures import FAILURE
+from pipelines.applogs.judging import judge_named
 from pipelines.evaluation.comparable import agreed
+from pipelines.evaluation.judging.core_detail import CORE_DETAIL
+from pipelines.evaluation.judging.rubric import Rubric, only_judge
 from pipelines.schema import TABLES
 from resources.experiment_spec import ArmSpec
 
@@ -40,9 +44,13 @@ class GivenAppLogBoard(GivenExperiment):
             for spec in self.bound.arms
         )
 
+    def judges_by(self, rubric: Rubric) -> bool:
+        """Whether the experiment names a judge by a rubric."""
+        return judge_named(self.bound.experiment.judges, rubric) is not None
+
     def judged(self) -> pl.DataFrame:
-        """Judged units of all arms, with the columns `ARM`; none where the experiment names no judge."""
-        return self.of_arms("applog_judged") if self.bound.experiment.judges else self.of_arms("applog_units").clear()
+        """Judged units of all arms, with the columns `ARM`; none where no judge marks answers."""
+        return self.of_arms("applog_judged") if self.judges_by(CORE_DETAIL) else self.of_arms("applog_units").clear()
 
     def of_arm(self, table: str, spec: ArmSpec) -> pl.DataFrame:
         """Rows of a table of one arm."""
@@ -56,13 +64,20 @@ class GivenAppLogBoard(GivenExperiment):
                 *(whole(table, self._of_arm(table, spec)) for table in self._scored),
                 whole(answers_of(spec), self._of_arm(answers_of(spec), spec)),
                 [content(one) for one in self._of_arm("model_calls", spec)],
+                self._weak_judge(spec),
             ]
             for spec in self.bound.arms
         ]
 
     @property
     def _scored(self) -> tuple[str, ...]:
-        return ("applog_units", "applog_judged") if self.bound.experiment.judges else ("applog_units",)
+        made = {"applog_judged": CORE_DETAIL, "applog_failures": FAILURE}
+        return ("applog_units", *(table for table, rubric in made.items() if self.judges_by(rubric)))
+
+    def _weak_judge(self, spec: ArmSpec) -> bool:
+        """Whether a weak model says why the arm's answers fail; its name is in no table."""
+        found = self._of_arm("applog_failures", spec) if self.judges_by(FAILURE) else []
+        return any(one.extra.get("weak_judge", False) for one in found)
 
     def _stated(self, spec: ArmSpec) -> dict[str, object]:
         asked = asdict(self.bound.slice)
@@ -82,8 +97,8 @@ class GivenAppLogBoard(GivenExperiment):
         last = self.bound.slice.batches
         return rows if last is None else rows.filter(pl.col("checkpoint_index") < last)
 
-    def beside(self, units: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Tables `applog_attribution` and `applog_compat`, arm by arm from its answers and the gold."""
+    def beside(self, units: pl.DataFrame) -> dict[str, pl.DataFrame]:
+        """Tables `applog_attribution`, `applog_agreement`, `applog_compat`, from answers, gold and a judge's labels."""
         gold = {name: self.table(name) for name in ("gold_items", "gold_parts", "state_evidence")}
         labels, metrics = [], []
         for spec in self.bound.arms:
@@ -96,8 +111,20 @@ class GivenAppLogBoard(GivenExperiment):
             found = attribute(stand, scores, gold["gold_parts"], shown)
             labels.append(found.with_columns(pl.lit(v).alias(name) for name, v in zip(ARM, arm, strict=True)))
             metrics.append(published_metrics(arm, mine, stand))
-        typed = pl.concat(labels).with_columns(pl.col("budget").cast(pl.Int32))
-        return attributed(typed, units), pl.concat(metrics).sort(TABLES["applog_compat"].sort_by).sort(*ARM, "metric")
+        by_rule = pl.concat(labels).with_columns(pl.col("budget").cast(pl.Int32), pl.col("label").cast(pl.String))
+        every = [by_rule.select(*ARM, "user_id", "item", pl.lit("rule").alias("by"), "label")]
+        agreement = TABLES["applog_agreement"].empty()
+        if self.judges_by(FAILURE):
+            failures = self.of_arms("applog_failures")
+            every.append(labels_by_judge(failures))
+            if failures.height:
+                weak = any(map(self._weak_judge, self.bound.arms))
+                agreement = label_agreement(pl.concat(every), units, only_judge(failures), weak, self.seed)
+        return {
+            "applog_attribution": attributed(pl.concat(every), units),
+            "applog_agreement": agreement,
+            "applog_compat": pl.concat(metrics).sort(TABLES["applog_compat"].sort_by).sort(*ARM, "metric"),
+        }
 
     def life(self) -> dict[str, pl.DataFrame] | None:
         """States, evidence and checkpoints of the first sampled user whose truth is told in intervals; None of none."""

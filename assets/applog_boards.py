@@ -10,7 +10,7 @@ import polars as pl
 
 from assets.accounting import model_calls
 from assets.applog_board_inputs import GivenAppLogBoard
-from assets.applog_judging import applog_verdicts
+from assets.applog_judging import applog_failures, applog_verdicts
 from assets.applog_user_inputs import GivenStateTrails
 from assets.applogs_evaluation import applog_units
 from assets.boards import PICTURE_BYTES, PICTURES
@@ -33,7 +33,10 @@ from pipelines.evaluation.leaderboard import csv_safe
 from resources.dag import GoldStore, InputStore
 from resources.tokenizer import load_tokens
 
-BOARD_TABLES = ("applog_board", "applog_differences", "applog_retention", "applog_attribution", "applog_compat")
+BOARD_TABLES = (
+    *("applog_board", "applog_differences", "applog_retention"),
+    *("applog_attribution", "applog_agreement", "applog_compat"),
+)
 CODE = (
     *(f"pipelines.applogs.{name}" for name in ("board", "board_summaries", "scores", "attribution", "retention")),
     "pipelines.evaluation.costs",
@@ -44,7 +47,7 @@ ALIKE = ("dataset", "evaluator", "asked")
 
 @dg.asset(
     partitions_def=EXPERIMENTS,
-    deps=[any_of(applog_units), any_of(applog_verdicts), any_of(model_calls)],
+    deps=[any_of(asset) for asset in (applog_units, applog_verdicts, applog_failures, model_calls)],
     check_specs=checks.specs("applog_leaderboard", EXPERIMENTS),
     group_name=GROUP,
     kinds={"polars", "parquet"},
@@ -62,13 +65,11 @@ def applog_leaderboard(context: dg.AssetExecutionContext, store: InputStore, gol
         paired = applog_differences(values, given.seed)
         states = given.table("gold_states")
         truth = next(iter(given.table("gold_items")["truth"].cast(pl.String).unique().sort()), "as_of")
-        attribution, compat = given.beside(rows)
         tables = {
             "applog_board": applog_board(values, paired, given.seed, weak=weak),
             "applog_differences": paired,
             "applog_retention": retained(rows, judged, states, given.checkpoints, truth),
-            "applog_attribution": attribution,
-            "applog_compat": compat,
+            **given.beside(rows),
             "costs": costs(given.calls()),
         }
         return Made(tables, companions={"applog_units": rows})

@@ -21,10 +21,12 @@ from pipelines.applogs.drilldown.state_tracing import (
 )
 from pipelines.applogs.drilldown.state_trail import StateTrail
 from pipelines.applogs.experiment import asked
+from pipelines.applogs.failures import FAILURE
 from pipelines.applogs.peers import oracle
 from pipelines.applogs.settings import AppLogSettings
 from pipelines.evaluation.drilldown.choosing import chosen
 from pipelines.evaluation.drilldown.pages import pages_of
+from pipelines.evaluation.judging.core_detail import CORE_DETAIL
 from pipelines.schema import TABLES
 from resources.experiment_spec import ArmSpec
 from resources.model_access import ModelAccess
@@ -83,7 +85,7 @@ class GivenStateTrails(GivenAppLogBoard):
         full = items_in_full(units, self.seed) if item is None else frozenset([item])
         in_full = pl.col("item").is_in(full)
         calls = self._calls(arms, answers.filter(in_full))
-        judged = arms if self.bound.experiment.judges else []
+        judged, labelled = (arms if self.judges_by(rubric) else [] for rubric in (CORE_DETAIL, FAILURE))
         return StateTables(
             **release,
             checkpoints=places,
@@ -93,6 +95,7 @@ class GivenStateTrails(GivenAppLogBoard):
             contexts=self._contexts(arms, release | {"tasks": questions.filter(in_full)}, places),
             verdicts=self._arms("applog_verdicts", judged, own & in_full),
             judged=self._arms("applog_judged", judged, own & in_full),
+            failures=self._arms("applog_failures", labelled, own & in_full),
             model_calls=calls,
             replies=replies_of(ModelAccess(self.store.folder), calls["key"].unique().sort().to_list()),
             full=full,

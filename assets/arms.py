@@ -12,6 +12,7 @@ from assets.partitions import RELEASES
 from assets.steps import OWNERS
 from pipelines.commerce.settings import CommerceSettings
 from pipelines.evaluation.experiment import Arm
+from pipelines.evaluation.judging.grounded import GROUNDED
 from pipelines.hashing import bucket_column, digest_json
 from pipelines.models import ROLES, Role
 from pipelines.schema import TABLES
@@ -31,12 +32,15 @@ def users_of(spec: ArmSpec, shard: str, shards: tuple[str, ...]) -> tuple[str, .
 def scope_of(spec: ArmSpec, step: str, shard: str, shards: tuple[str, ...]) -> str:
     """What the account of model calls files a step of an arm under: what is made, and for whom.
 
-    Arms that share a memory share its calls, and those that share readouts share the calls of their judges; so do
+    Arms that share a memory share its calls, and those that share readouts share the calls of judges of readouts; so do
     experiments whose samples have the same users in a shard, because what is published of these is the same.
     """
     made = {"build": spec.arm.memory, "read": spec.arm.fingerprint}
     if step == "judge":
-        made[step] = digest_json({"readout": spec.arm.readout, "judges": spec.judges, "judged": spec.judged})
+        # What other judges are shown depends on the arm's answers, which no two arms share.
+        readouts = all(judge.partition(":")[0] == GROUNDED.name for judge in spec.judges)
+        of = {"readout": spec.arm.readout} if readouts else {"arm": spec.arm.fingerprint}
+        made[step] = digest_json({**of, "judges": spec.judges, "judged": spec.judged})
     return f"{step}:{made[step]}:{digest_json(list(users_of(spec, shard, shards)), size=8)}"
 
 

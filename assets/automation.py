@@ -87,8 +87,8 @@ answer = _on(
 judge_answers = _on(
     "judge_answers",
     ARM_SHARDS,
-    *("applog_verdicts", "model_calls"),
-    description="Judge one shard's sampled answers of an arm on app logs, and account for the calls.",
+    *("applog_verdicts", "applog_failures", "model_calls"),
+    description="Judge one shard's sampled answers of an arm on app logs, and why they fail; account for the calls.",
 )
 applog_board = _on(
     "applog_board",

@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 
 from assets.arms import GivenArm
+from pipelines.applogs.failures import FAILURE
 from pipelines.evaluation.judging.core_detail import CORE_DETAIL
 from pipelines.evaluation.judging.grounded import GROUNDED, Room, grounded_parts, room_of
 from pipelines.evaluation.judging.rubric import JudgeSettings, RubricJudge
@@ -15,7 +16,7 @@ from resources.dag import Models
 from resources.model_access import ModelAccess
 from resources.tokenizer import load_tokens
 
-RUBRICS = {rubric.name: rubric for rubric in (GROUNDED, CORE_DETAIL)}
+RUBRICS = {rubric.name: rubric for rubric in (GROUNDED, CORE_DETAIL, FAILURE)}
 PART_TOKENS = 80
 """Room in the reply for a line: an analysis of 15 words and two verdicts."""
 EVIDENCE = ("visits", "batches", "transitions", "taxonomy")

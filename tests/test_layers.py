@@ -96,7 +96,7 @@ def test_every_public_name_says_what_it_means(layer: str) -> None:
 def test_every_table_has_one_owner() -> None:
     from assets.accounting import model_calls
     from assets.applog_boards import BOARD_TABLES
-    from assets.applog_judging import applog_verdicts
+    from assets.applog_judging import applog_failures, applog_verdicts
     from assets.applogs_evaluation import answers, applog_units, contexts, oracle_answers
     from assets.definitions import defs
     from assets.evaluation import readings, readouts, units
@@ -110,7 +110,7 @@ def test_every_table_has_one_owner() -> None:
 
     of_arms = (
         *(readouts, readings, verdicts, model_calls, units, predictions, prediction_units),
-        *(contexts, answers, oracle_answers, applog_units, applog_verdicts),
+        *(contexts, answers, oracle_answers, applog_units, applog_verdicts, applog_failures),
     )
     by_asset = {asset.key.to_user_string() for asset in of_arms}
     owned = {table: asset.key.to_user_string() for table, asset in OWNERS.items()}

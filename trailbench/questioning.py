@@ -1,20 +1,24 @@
 """An experiment on a release of app logs: bound to it, estimated, and told to people."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import polars as pl
 
 from assets.applog_board_inputs import GivenAppLogBoard
 from assets.applog_inputs import asking_settings
+from assets.judges import judge_model, rubric_judge
 from pipelines.applogs import asking
+from pipelines.applogs.answers import ITEM
 from pipelines.applogs.board_tables import ALL
 from pipelines.applogs.contenders import EXTRACTIVE, LLM, PEERS, RULE
 from pipelines.applogs.contexts import WHOLE, Streams
 from pipelines.applogs.experiment import arms, asked, experiment_readers, memories, refuse, slice_of, until
 from pipelines.applogs.extracting import fingerprint as extractive_fingerprint
-from pipelines.applogs.judging import JUDGE, drawn_items
+from pipelines.applogs.failures import FAILURE, failure_parts
+from pipelines.applogs.judging import JUDGES, drawn_items
 from pipelines.applogs.peers import TOP
+from pipelines.applogs.scores import judge_parts
 from pipelines.applogs.tables import table_of
 from pipelines.evaluation.experiment import Experiment
 from pipelines.memory.registry import builtin_methods
@@ -30,7 +34,7 @@ from resources.plugin_process import open_method, plugin_entries
 from resources.tokenizer import load_tokens
 from trailbench.console import out, plain, print_table
 from trailbench.exporting import ExportError
-from trailbench.judging import judges_of
+from trailbench.judging import VERDICT_TOKENS, judges_of
 
 REPLY_TOKENS = 120
 """Of an answer with its evidence, about."""
@@ -61,7 +65,7 @@ def bind_questions(
     models = Models().access
     told = memory_fingerprints(memories(experiment), experiment.models, models.fingerprint, InputStore().hidden)
     cells = arms(experiment, release, told, _readers(experiment))
-    judges = judges_of(experiment, models, (JUDGE,))
+    judges = judges_of(experiment, models, JUDGES)
     questions = asked(tasks.collect(), checkpoints.collect(), sampled, sampled.users)
     drawn = drawn_items(questions, experiment)
     more = (experiment.seed, experiment.models, experiment.limits, judges, drawn, experiment.batch_days)
@@ -85,12 +89,16 @@ def workloads(home: Home, bound: BoundExperiment) -> Iterator[tuple[Role, str, W
     """What the arms that ask a model will ask it: role, model name, calls and tokens. Nothing is taken to be cached.
 
     Prompts are counted with a context as long as the budget; one without a budget as `TOP` logs of the mean length.
+    Judges are taken to be asked about every sampled question, as if each were answered at the length of the right
+    answer, and wrongly.
     """
     at = {"release": bound.release_key}
     read = ("app_logs", "checkpoints", "tasks")
     logs, places, tasks = (bound.slice.of(home.store.scan(name, at, home.shards)).collect() for name in read)
     questions = asked(tasks, places, bound.slice, bound.slice.users)
-    yield from _answers(bound, questions, logs)
+    length = _lengths(logs)
+    yield from _answers(bound, questions, length)
+    yield from _judges(home, bound, questions, length)
     built: dict[str, ArmSpec] = {spec.arm.memory: spec for spec in bound.arms if spec.arm.reader != RULE}
     streams = Streams.of(logs, until(places, bound.slice), bound.experiment.batch_days)
     for spec in built.values():
@@ -98,8 +106,16 @@ def workloads(home: Home, bound: BoundExperiment) -> Iterator[tuple[Role, str, W
             yield from _memory(spec, streams)
 
 
+def _lengths(logs: pl.DataFrame) -> Callable[[ArmSpec], int]:
+    """Tokens of what an arm's memory delivers to a question, about."""
+    lines = load_tokens().counts(logs.sample(min(logs.height, 200), seed=0)["record"].to_list())
+    top = TOP * sum(lines) // max(len(lines), 1)
+    nothing = {name for name, spec in builtin_methods().items() if spec.reads_nothing}
+    return lambda spec: 0 if spec.arm.method in nothing else spec.arm.budget or top
+
+
 def _answers(
-    bound: BoundExperiment, questions: pl.DataFrame, logs: pl.DataFrame
+    bound: BoundExperiment, questions: pl.DataFrame, length: Callable[[ArmSpec], int]
 ) -> Iterator[tuple[Role, str, Workload]]:
     specs = [spec for spec in bound.arms if spec.arm.reader.partition(":")[0] == LLM]
     if not specs:
@@ -108,13 +124,38 @@ def _answers(
     bare = questions.select("user_id", "checkpoint_id").unique().with_columns(item=pl.lit(WHOLE), text=pl.lit(""))
     sent = list(asking.prompted(table_of("contexts", bare.to_dicts()), questions, tokens, settings))
     fixed = sum(one.tokens for one in sent)
-    lines = tokens.counts(logs.sample(min(logs.height, 200), seed=0)["record"].to_list())
-    top = TOP * sum(lines) // max(len(lines), 1)
-    nothing = {name for name, spec in builtin_methods().items() if spec.reads_nothing}
     for spec in specs:
-        shown = 0 if spec.arm.method in nothing else spec.arm.budget or top
         name = spec.arm.reader.partition(":")[2] or spec.models.get("reader", "")
-        yield "reader", name, Workload(len(sent), fixed + shown * len(sent), REPLY_TOKENS * len(sent))
+        yield "reader", name, Workload(len(sent), fixed + length(spec) * len(sent), REPLY_TOKENS * len(sent))
+
+
+def _judges(
+    home: Home, bound: BoundExperiment, questions: pl.DataFrame, length: Callable[[ArmSpec], int]
+) -> Iterator[tuple[Role, str, Workload]]:
+    one, at = bound.arms[0], {"release": bound.release_key}
+    if not one.judges:
+        return
+    drawn = pl.DataFrame(one.judged, schema={"user_id": pl.String, "item": pl.String}, orient="row")
+    tasks = questions.join(drawn, on=ITEM, how="semi")
+    items, parts = (
+        home.gold.scan(table, at, home.shards).collect().join(drawn, on=ITEM, how="semi")
+        for table in ("gold_items", "gold_parts")
+    )
+    right = items.filter(pl.col("expectation") == "value").with_columns(status=pl.lit("ok"), answer="reference")
+    bare = tasks.select("user_id", "checkpoint_id").unique().with_columns(item=pl.lit(WHOLE), text=pl.lit(""))
+    # Arms that share what was delivered share what is asked of it.
+    delivered = {spec.arm.readout: spec for spec in bound.arms if spec.arm.reader != RULE}.values()
+    for judge in one.judges:
+        name, models = judge_model(judge, one.models), Models().access
+        if judge.partition(":")[0] == FAILURE.name:
+            shown, asked_of = failure_parts(tasks, parts, bare, right), [length(spec) for spec in delivered]
+        else:
+            given = parts.with_columns(given="expected")
+            shown, asked_of = judge_parts(tasks, given, right), [0] * len(bound.arms)
+        prompts = rubric_judge(judge, models.unasked("judge", name), models).prompts_for(shown)
+        sent, said = int(prompts["tokens"].sum()), shown.height * VERDICT_TOKENS
+        for n in asked_of:
+            yield "judge", name, Workload(prompts.height, sent + n * prompts.height, said)
 
 
 def _memory(spec: ArmSpec, streams: Streams) -> Iterator[tuple[Role, str, Workload]]:

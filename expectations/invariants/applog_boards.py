@@ -30,6 +30,29 @@ def applog_verdicts(frames: Frames, settings: Any) -> list[Finding]:
     return [*findings, among("of_a_question", "every verdict is on a question", frame, frames["gold_items"], _ITEM)]
 
 
+def applog_failures(frames: Frames, settings: Any) -> list[Finding]:
+    """A label exactly where the judge gave one; companion `applog_units`: on answers that are wrong by rule."""
+    frame = frames["applog_failures"]
+    status, shown = pl.col("status"), pl.col("content") != ""
+    findings = [
+        ordered("applog_failures", frame),
+        never("labelled", "a label exactly where the status is ok", frame,
+              pl.col("label").is_null() == (status == "ok")),
+        never("reason", "a reason exactly where the judge erred", frame,
+              (pl.col("reason") != "") != (status == "judge_error")),
+        never("shown", "the judge was shown something exactly where a text was delivered", frame,
+              shown == (status == "untold")),
+        never("one_judge", "one judge labels an arm", frame, pl.col("judge").n_unique() > 1),
+    ]  # fmt: skip
+    if missing := lacking(frames, "applog_units"):
+        return [*findings, not_checked("of_a_wrong_answer", *missing)]
+    answered = pl.col("status").cast(pl.String).is_in(["ok", "abstained"])
+    value = pl.col("expectation").cast(pl.String) == "value"
+    wrong = frames["applog_units"].filter(answered & value & (pl.col("mechanical") < 1))
+    text = "every label is on an answer that is wrong by rule"
+    return [*findings, among("of_a_wrong_answer", text, frame, wrong, _ITEM)]
+
+
 def applog_judged(frames: Frames, settings: Any) -> list[Finding]:
     """Scores of one judge in order of strictness; companion `applog_units`: of the same questions, answered alike."""
     frame = frames["applog_judged"]
@@ -107,13 +130,33 @@ def applog_retention(frames: Frames, settings: Any) -> list[Finding]:
 
 
 def applog_attribution(frames: Frames, settings: Any) -> list[Finding]:
-    """Shares of an arm, task and family add up to one."""
+    """Shares of an arm, task and family add up to one, by rule and by judge; a rule does not err."""
     frame = frames["applog_attribution"]
-    place = ["method", "reader", "budget", "task", "family"]
+    place = ["method", "reader", "budget", "by", "task", "family"]
+    rule, erred = (pl.col(name).cast(pl.String) == value for name, value in (("by", "rule"), ("label", "judge_error")))
     return [
         ordered("applog_attribution", frame),
         never("whole", "labels of an arm, task and family are all of its wrong answers", frame,
               (pl.col("share").sum().over(place) - 1).abs() > _HAIR),
+        never("rule", "only a judge errs", frame, rule & erred),
+    ]  # fmt: skip
+
+
+def applog_agreement(frames: Frames, settings: Any) -> list[Finding]:
+    """Counts within each other; the share is theirs; kappa is never above it, and lies in its interval."""
+    frame = frames["applog_agreement"]
+    share, known = pl.col("n_equal") / pl.col("n_both"), pl.col("n_both") > 0
+    low, high = pl.col("kappa_low"), pl.col("kappa_high")
+    return [
+        ordered("applog_agreement", frame),
+        never("counts", "equal ones are among those that both labelled, and these among the judged", frame,
+              (pl.col("n_equal") > pl.col("n_both")) | (pl.col("n_both") + pl.col("n_errors") > pl.col("n_judged"))),
+        never("agreement", "the share is that of the counts", frame,
+              (known == pl.col("agreement").is_null()) | (known & ((pl.col("agreement") - share).abs() > _HAIR))),
+        never("kappa", "kappa is never above the share", frame, pl.col("kappa") > pl.col("agreement") + _HAIR),
+        never("interval", "kappa lies in its interval", frame,
+              (pl.col("kappa") < low - _HAIR) | (pl.col("kappa") > high + _HAIR), "warning"),
+        never("one_judge", "one judge labels all of it", frame, pl.col("judge").n_unique() > 1),
     ]  # fmt: skip
 
 
@@ -130,8 +173,8 @@ def applog_compat(frames: Frames, settings: Any) -> list[Finding]:
 APPLOG_BOARDS: dict[str, Callable[[Frames, Any], list[Finding]]] = {
     rule.__name__: rule
     for rule in (
-        *(applog_verdicts, applog_judged, applog_board, applog_differences),
-        *(applog_retention, applog_attribution, applog_compat),
+        *(applog_verdicts, applog_failures, applog_judged, applog_board, applog_differences),
+        *(applog_retention, applog_attribution, applog_agreement, applog_compat),
     )
 }
 """By table."""

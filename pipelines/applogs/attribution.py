@@ -24,6 +24,13 @@ def shown_fields(items: pl.DataFrame, evidence: pl.DataFrame) -> pl.DataFrame:
     return logs.join(shown.drop("whole"), on=["user_id", "state_key", "app_log_id"]).drop("state_key")
 
 
+def wrong(standing: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:
+    """The rows of `standing` whose answer fails: answered, a value is right, and the score (`score`) is below 1."""
+    answered = pl.col("status").cast(pl.String).is_in(["ok", "abstained"])
+    value = pl.col("expectation").cast(pl.String) == "value"
+    return standing.filter(answered & value).join(scores.select(*ITEM, "score").filter(pl.col("score") < 1), on=ITEM)
+
+
 def attribute(
     standing: pl.DataFrame, scores: pl.DataFrame, parts: pl.DataFrame, shown: pl.DataFrame | None = None
 ) -> pl.DataFrame:
@@ -39,9 +46,7 @@ def attribute(
     `scores` has user_id, item, `score`; `shown` says which fields each log shows (`shown_fields`), without it a log
     shows the whole value. Questions whose right answer is none have no label. Sorted by user and item.
     """
-    wrong = standing.filter(
-        pl.col("status").cast(pl.String).is_in(["ok", "abstained"]) & (pl.col("expectation").cast(pl.String) == "value")
-    ).join(scores.select(*ITEM, "score").filter(pl.col("score") < 1), on=ITEM)
+    failed = wrong(standing, scores)
     came = pl.col("retrieved")
     current = came.list.set_intersection(pl.col("evidence")).list.len()
     others = pl.col("evidence_previous").list.set_union(pl.col("distractors")).list.set_difference(pl.col("evidence"))
@@ -56,26 +61,26 @@ def attribute(
         .otherwise(pl.lit("detail_miss"))
     )  # fmt: skip
     return (
-        wrong.join(_whole(wrong, parts, shown), on=ITEM, how="left")
+        failed.join(_whole(failed, parts, shown), on=ITEM, how="left")
         .with_columns(pl.col("whole").fill_null(True))
         .select(*ITEM, label.cast(LABEL).alias("label"))
         .sort(ITEM)
     )
 
 
-def _whole(wrong: pl.DataFrame, parts: pl.DataFrame, shown: pl.DataFrame | None) -> pl.DataFrame:
+def _whole(failed: pl.DataFrame, parts: pl.DataFrame, shown: pl.DataFrame | None) -> pl.DataFrame:
     """Whether the delivered logs show every field of the right value together."""
     if shown is None:
-        return wrong.select(ITEM).with_columns(whole=pl.lit(True))
+        return failed.select(ITEM).with_columns(whole=pl.lit(True))
     # Only these name their parts by the fields of the state; elsewhere any log of the current value is all of it.
     message = pl.col("service_family").cast(pl.String) == "user_communication"
     by_field = (pl.col("task").cast(pl.String) == "state_completion") | message.fill_null(False)
-    wrong = wrong.filter(by_field)
-    came = wrong.select(*ITEM, pl.col("retrieved").alias("app_log_id")).explode("app_log_id")
+    failed = failed.filter(by_field)
+    came = failed.select(*ITEM, pl.col("retrieved").alias("app_log_id")).explode("app_log_id")
     seen = came.join(shown, on=[*ITEM, "app_log_id"]).select(*ITEM, pl.col("fields").alias("seen"))
     everything = pl.col("seen").list.len() == 0
     paths = (
-        parts.join(wrong, on=ITEM, how="semi")
+        parts.join(failed, on=ITEM, how="semi")
         .filter(pl.col("path").is_not_null() & ~pl.col("gate"))
         .select(*ITEM, "path")
         .unique()

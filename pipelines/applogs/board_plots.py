@@ -2,11 +2,11 @@
 
 import polars as pl
 
-from pipelines.applogs.tables import LABELS
+from pipelines.applogs.board_tables import ATTRIBUTED_BY, ATTRIBUTIONS
 from pipelines.evaluation.plots import FIT, Spec, method_colour, method_line, share_axis, spec_of, tooltip
 
 HISTORIES_SHOWN = ("retained", "updated", "changed_earlier", "new")
-_LABEL_COLOURS = ["#999999", "#D55E00", "#E69F00", "#CC79A7", "#56B4E9", "#F0E442"]
+_LABEL_COLOURS = ["#999999", "#D55E00", "#E69F00", "#CC79A7", "#56B4E9", "#F0E442", "#000000"]
 
 
 def over_checkpoints(rows: pl.DataFrame) -> Spec:
@@ -57,23 +57,32 @@ def by_history(rows: pl.DataFrame) -> Spec:
 
 
 def why_wrong(rows: pl.DataFrame) -> Spec:
-    """Labels of wrong answers (rows of `applog_attribution` of one task and family), a bar a method."""
-    shown = rows.with_columns(pl.col("label").cast(pl.String)).sort("method", "label")
+    """Labels of wrong answers (rows of `applog_attribution` of one task and family): a bar a method by rule, and below
+    it one by the judge where one labelled.
+    """
+    shown = rows.with_columns(pl.col("by", "label").cast(pl.String)).sort("method", "by", "label")
+    bars = max(shown.select("method", "by").n_unique(), 1)
+    apart = (
+        {"yOffset": {"field": "by", "type": "nominal", "sort": list(ATTRIBUTED_BY)}}
+        if shown["by"].n_unique() > 1
+        else {}
+    )
     return spec_of(
-        shown.select("method", "label", "share", "n_items"),
+        shown.select("method", "by", "label", "share", "n_items"),
         {
             "width": "container",
             "autosize": FIT,
-            "height": 22 * max(shown["method"].n_unique(), 1),
+            "height": 22 * bars,
             "mark": "bar",
             "encoding": {
                 "y": {"field": "method", "type": "nominal", "title": None},
+                **apart,
                 "x": {"field": "share", "type": "quantitative", "stack": "normalize", "axis": {"format": ".0%"},
                       "title": "share of wrong answers"},
                 "color": {"field": "label", "type": "nominal", "title": None,
-                          "scale": {"domain": list(LABELS), "range": _LABEL_COLOURS}},
+                          "scale": {"domain": list(ATTRIBUTIONS), "range": _LABEL_COLOURS}},
                 "order": {"field": "label", "sort": "ascending"},
-                "tooltip": tooltip("method", "label", "share", "n_items"),
+                "tooltip": tooltip("method", "by", "label", "share", "n_items"),
             },
         },
     )  # fmt: skip

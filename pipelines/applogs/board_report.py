@@ -63,9 +63,9 @@ def render_applogs(
     """The page as text.
 
     `tables` holds `applog_board` and, each optional, `applog_differences`, `applog_retention`, `applog_attribution`,
-    `applog_compat`, `costs` and `users` (`drilldown.index.USERS`: those who have pages). `card` is the release card;
-    `provenance` as in `page.page`. `life` holds one user's `state_intervals`, `state_evidence` with the `time` of the
-    logs, and `checkpoints`: the states that are drawn in time.
+    `applog_agreement`, `applog_compat`, `costs` and `users` (`drilldown.index.USERS`: those who have pages). `card` is
+    the release card; `provenance` as in `page.page`. `life` holds one user's `state_intervals`, `state_evidence` with
+    the `time` of the logs, and `checkpoints`: the states that are drawn in time.
     """
     shown = {name: visible_frame(frame) for name, frame in tables.items()}
     board = shown["applog_board"]
@@ -85,7 +85,7 @@ def render_applogs(
         card=card,
         funnel=visible(card.get("funnel") or []),
         provenance=provenance,
-        cautions=_cautions(board, card),
+        cautions=_cautions(shown, card),
         specs=specs,
         views=views,
         filters=offered(
@@ -204,10 +204,27 @@ def _attribution(tables: Mapping[str, pl.DataFrame], chart: Any) -> list[dict[st
         return []
     kinds = ["board", "task"]
     whole = on_boards(tables["applog_attribution"].filter(pl.col("family") == ALL)).sort(*kinds, "method", "label")
+    agreement = tables["applog_agreement"].to_dicts() if "applog_agreement" in tables else []
+    known = {(row["board"], row["task"]): row for row in agreement}
     return [
-        {**dict(zip(kinds, kind, strict=True)), "plot": chart(board_plots.why_wrong(rows)), "rows": rows.to_dicts()}
+        {
+            **dict(zip(kinds, kind, strict=True)),
+            "plot": chart(board_plots.why_wrong(rows)),
+            "rows": _by_label(rows),
+            "judged": (rows["by"] == "judge").any(),
+            "agreement": known.get((str(kind[0]), str(kind[1]))),
+        }
         for kind, rows in whole.group_by(kinds, maintain_order=True)
     ]
+
+
+def _by_label(rows: pl.DataFrame) -> list[dict[str, Any]]:
+    """A row a method, reader and label: the counts by rule beside those by the judge, each None where there is none."""
+    cells: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in rows.to_dicts():
+        arm = {name: row[name] for name in ("method", "reader", "label")}
+        cells.setdefault(tuple(arm.values()), {**arm, "rule": None, "judge": None})[row["by"]] = row
+    return list(cells.values())
 
 
 def _compat(tables: Mapping[str, pl.DataFrame]) -> dict[str, Any] | None:
@@ -220,8 +237,8 @@ def _compat(tables: Mapping[str, pl.DataFrame]) -> dict[str, Any] | None:
     return {"metrics": rows["metric"].unique().sort().to_list(), "arms": cells}
 
 
-def _cautions(board: pl.DataFrame, card: Mapping[str, Any]) -> list[str]:
-    out = card_cautions(card)
+def _cautions(tables: Mapping[str, pl.DataFrame], card: Mapping[str, Any]) -> list[str]:
+    out, board = card_cautions(card), tables["applog_board"]
     readers = board["reader"].unique().sort().to_list()
     out += [f"Reader {reader} is {NOTES[reader]}." for reader in readers if reader in NOTES]
     whole = board.filter((pl.col("place") == 0) & (pl.col("family") == ALL) & (pl.col("metric") == "mechanical"))
@@ -230,6 +247,9 @@ def _cautions(board: pl.DataFrame, card: Mapping[str, Any]) -> list[str]:
         out.append(few(users, "user"))
     for row in whole.filter(pl.col("flags") != "").sort("board", "task", "expectation", "method").to_dicts():
         out.append(f"{row['method']} ({row['board']}, {row['task']}, {row['expectation']}): {row['flags']}.")
+    weak = tables["applog_agreement"].filter("weak") if "applog_agreement" in tables else pl.DataFrame()
+    if weak.height:
+        out.append("A weak model is the judge that says why answers are wrong.")
     if "score" not in board["metric"].to_list():
         out.append("No judge marked these answers: scores are agreements by rule, strict on wording.")
     return [*out, "The paper's numbers come from other users, readers and judges; they are shown for orientation only."]

@@ -5,9 +5,12 @@ from collections.abc import Iterable
 import polars as pl
 
 from pipelines.applogs import compat_2026
-from pipelines.applogs.board import ARM
+from pipelines.applogs.answers import ITEM
+from pipelines.applogs.board import ARM, DECIMALS, on_boards
 from pipelines.applogs.board_tables import ALL, APPLOG_BOARD_TABLES
 from pipelines.applogs.retention import retention, value_histories
+from pipelines.applogs.tables import FAILURES
+from pipelines.evaluation.judging.agreement import kappa_interval, tables_by_user
 
 
 def _conform(rows: Iterable[pl.DataFrame], table: str) -> pl.DataFrame:
@@ -35,17 +38,63 @@ def retained(
 
 
 def attributed(labels: pl.DataFrame, units: pl.DataFrame) -> pl.DataFrame:
-    """Table `applog_attribution` of the labels of wrong answers (`attribution.attribute`, with the columns `ARM`)."""
-    key = [*ARM, "user_id", "item"]
+    """Table `applog_attribution` of the labels of wrong answers, with the columns `ARM`, `by`, user_id, item, label.
+
+    Those by rule are `attribution.attribute`, those by a judge `labels_by_judge`.
+    """
+    key = [*ARM, *ITEM]
     named = labels.join(units.select(*key, "task", "family"), on=key).with_columns(
-        pl.col("task", "family", "label").cast(pl.String)
+        pl.col("by", "task", "family", "label").cast(pl.String)
     )
     both = pl.concat([named, named.with_columns(family=pl.lit(ALL))])
-    place = [*ARM, "task", "family"]
+    place = [*ARM, "by", "task", "family"]
     counts = both.group_by(*place, "label").agg(pl.len().alias("n_items"))
     return _conform(
         [counts.with_columns(share=pl.col("n_items") / pl.col("n_items").sum().over(place))], "applog_attribution"
     )
+
+
+def labels_by_judge(failures: pl.DataFrame) -> pl.DataFrame:
+    """Labels by a judge, from `applog_failures` with the columns `ARM`; an error or `untold` stands as one."""
+    label = pl.coalesce(pl.col("label").cast(pl.String), "status")
+    return failures.select(*ARM, *ITEM, pl.lit("judge").alias("by"), label.alias("label"))
+
+
+def label_agreement(labels: pl.DataFrame, units: pl.DataFrame, judge: str, weak: bool, seed: int = 0) -> pl.DataFrame:
+    """Table `applog_agreement` from the labels by rule and by the `judge` (as for `attributed`), over all methods.
+
+    The bootstrap of kappa draws users. `units` are all of the experiment's, which tell the boards.
+    """
+    arms = on_boards(units.select(ARM).unique())
+    key = [*ARM, *ITEM]
+    wide = labels.filter(pl.col("by") == "judge").join(
+        labels.filter(pl.col("by") == "rule").select(*key, pl.col("label").cast(pl.String).alias("first")), on=key
+    )
+    placed = wide.join(units.select(*key, pl.col("task").cast(pl.String)), on=key).join(arms, on=ARM)
+    rows = [
+        _agreed(part, seed) | {"board": board, "task": task, "judge": judge, "weak": weak}
+        for (board, task), part in placed.rename({"label": "second"}).group_by("board", "task", maintain_order=True)
+    ]
+    made = pl.DataFrame(rows, schema=APPLOG_BOARD_TABLES["applog_agreement"].schema)
+    return _conform([made.with_columns(pl.col(pl.Float64).round(DECIMALS))], "applog_agreement")
+
+
+def _agreed(labelled: pl.DataFrame, seed: int) -> dict[str, object]:
+    """Of judged answers with their labels by rule (`first`) and by judge (`second`)."""
+    both = labelled.filter(pl.all_horizontal(pl.col("first", "second").is_in(list(FAILURES))))
+    equal = both.filter(pl.col("first") == pl.col("second")).height
+    value, low, high = kappa_interval(tables_by_user(both, FAILURES), seed)
+    return {
+        "n_judged": labelled.height,
+        "n_errors": labelled.filter(pl.col("second") == "judge_error").height,
+        "n_both": both.height,
+        "n_equal": equal,
+        "n_users": both["user_id"].n_unique(),
+        "agreement": equal / both.height if both.height else None,
+        "kappa": value,
+        "kappa_low": low,
+        "kappa_high": high,
+    }
 
 
 def published_metrics(arm: tuple[object, ...], units: pl.DataFrame, standing: pl.DataFrame) -> pl.DataFrame:

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from pipelines.applogs.tables import APPLOG_TABLES, FAMILIES, HISTORY, LABEL, TASK, TASKS, UNIT_STATUSES
+from pipelines.applogs.tables import APPLOG_TABLES, FAILURES, FAMILIES, HISTORY, LABELS, TASK, TASKS, UNIT_STATUSES
 from pipelines.evaluation.judging.tables import VERDICT_STATUSES
 from pipelines.evaluation.tables import ROW_KIND
 from pipelines.tables import Column, Table
@@ -22,6 +22,10 @@ BOARD_FAMILIES = (ALL, *FAMILIES)
 BOARD_FAMILY = pl.Enum(BOARD_FAMILIES)
 BOARD_EXPECTATIONS = ("value", "no_longer", "never")
 BOARD_EXPECTATION = pl.Enum(BOARD_EXPECTATIONS)
+FAILURE_STATUSES = (*VERDICT_STATUSES, "untold")
+ATTRIBUTED_BY = ("rule", "judge")
+ATTRIBUTIONS = (*LABELS, "judge_error")
+"""Labels of wrong answers, and what stands in the place of one."""
 
 _BOARD = Column(pl.String, "reader and budget whose methods the board compares; `rule` where only baselines are")
 _METHOD = Column(pl.String, "memory method (with its configuration unless default), control or baseline")
@@ -61,6 +65,23 @@ APPLOG_BOARD_TABLES: dict[str, Table] = {
         key=("user_id", "item", "part"),
         wall="gold",
         may_be_empty="an experiment may have no judge, and a shard no sampled question",
+    ),
+    "applog_failures": Table(
+        "What the memory delivered to every sampled answer that is wrong, as a judge labels it; errors are rows.",
+        {
+            "judge": Column(pl.String, "fingerprint of the judge: rubric, prompts, model, settings"),
+            "user_id": Column(pl.String, "user, text exactly as in the log"),
+            "item": Column(pl.String, "one question at one checkpoint, answered wrongly"),
+            "content": Column(pl.String, "hash of all that was shown; empty where no text was delivered"),
+            "status": Column(pl.String, f"{' | '.join(FAILURE_STATUSES)} (a rule, which asks no memory)"),
+            "reason": Column(pl.String, "why the judge erred, as one word; else empty"),
+            "analysis": Column(pl.String, "the judge's own words"),
+            "call": Column(pl.String, "identity of the model call in cache and accounting; empty where none was made"),
+            "label": Column(pl.Enum(FAILURES), f"{' | '.join(FAILURES)}; null unless ok", nullable=True),
+        },
+        key=("user_id", "item"),
+        wall="gold",
+        may_be_empty="an experiment may have no such judge, and a shard no sampled answer that is wrong",
     ),
     "applog_judged": Table(
         "The sampled questions of an arm with the marks of its judge: `applog_units`, of these questions alone (ours).",
@@ -147,15 +168,37 @@ APPLOG_BOARD_TABLES: dict[str, Table] = {
             "method": _METHOD,
             "reader": _READER,
             "budget": _BUDGET,
+            "by": Column(pl.Enum(ATTRIBUTED_BY), "rule: every wrong answer, by its logs | judge: the sampled ones"),
             "task": Column(TASK, " | ".join(TASKS)),
             "family": _FAMILY,
-            "label": Column(LABEL, "irrelevant | identity_miss | detail_miss | conflated | all_clear | untold"),
+            "label": Column(pl.Enum(ATTRIBUTIONS), f"{' | '.join(ATTRIBUTIONS)} (of a judge alone)"),
             "n_items": Column(pl.Int64, "wrong answers with this label", "questions"),
-            "share": _share("of the wrong answers of this arm, task and family"),
+            "share": _share("of the wrong answers of this arm, task and family that rule or judge was asked about"),
         },
-        key=("method", "reader", "budget", "task", "family", "label"),
+        key=("method", "reader", "budget", "by", "task", "family", "label"),
         wall="gold",
         may_be_empty="every answer may be right",
+    ),
+    "applog_agreement": Table(
+        "How far rule and judge agree on why answers are wrong, over all methods of a board.",
+        {
+            "board": _BOARD,
+            "task": Column(TASK, " | ".join(TASKS)),
+            "judge": Column(pl.String, "fingerprint of the judge"),
+            "weak": Column(pl.Boolean, "whether a weak model judged"),
+            "n_judged": Column(pl.Int64, "sampled answers that are wrong", "answers"),
+            "n_errors": Column(pl.Int64, "of these, where the judge erred", "answers"),
+            "n_both": Column(pl.Int64, "of these, labelled by rule and by judge: the denominator", "answers"),
+            "n_equal": Column(pl.Int64, "of these, with one label", "answers"),
+            "n_users": Column(pl.Int64, "users of the answers that both labelled", "users"),
+            "agreement": _share("n_equal / n_both; null where both labelled nothing"),
+            "kappa": Column(pl.Float64, "Cohen's kappa; null where agreement by chance is certain", nullable=True),
+            "kappa_low": Column(pl.Float64, "lower end of its 95 % interval; null with one user", nullable=True),
+            "kappa_high": Column(pl.Float64, "upper end of it", nullable=True),
+        },
+        key=("board", "task"),
+        wall="gold",
+        may_be_empty="an experiment may have no such judge",
     ),
     "applog_compat": Table(
         "The published metrics by their published names (`dynamicmem-2026`), where missing checkpoints have no row.",

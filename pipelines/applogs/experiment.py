@@ -185,8 +185,10 @@ def refuse(experiment: Experiment, methods: Iterable[str]) -> None:
     readers = experiment_readers(experiment)
     require_known("method", experiment.methods, {*methods, *BASELINES, *PEERS}, HERE)
     require_known("reader", readers, READERS, HERE)
-    if len(experiment.judges) > 1:
-        raise BadExperiment("one judge marks the answers of an experiment: leave one in `judges`", ("judges",))
+    rubrics = [one.partition(":")[0] for one in experiment.judges]
+    for place, judge in enumerate(experiment.judges):
+        if rubrics.index(rubrics[place]) < place:
+            raise BadExperiment(f"two judges are called {rubrics[place]}: leave one of them", ("judges", judge))
     if odd := [one for one in readers if ":" in one and one.partition(":")[0] != LLM]:
         why = f"reader {odd[0]} names a model and asks none; write {odd[0].partition(':')[0]}"
         raise BadExperiment(why, ("readers", odd[0]))

@@ -1,16 +1,25 @@
 """Answers marked by a Core+Detail judge: which, and what the marks come to (reference 5.3, 5.8; the sample is ours)."""
 
+from collections.abc import Iterable
+
 import polars as pl
 
 from pipelines.applogs.answers import ITEM
 from pipelines.applogs.board_tables import APPLOG_BOARD_TABLES
+from pipelines.applogs.failures import FAILURE
 from pipelines.applogs.scores import judge_parts, points_by_judge, units
 from pipelines.evaluation.experiment import Experiment
 from pipelines.evaluation.judging.core_detail import CORE_DETAIL
+from pipelines.evaluation.judging.rubric import Rubric
 from pipelines.hashing import key64_column
 
-JUDGE = CORE_DETAIL.name
-"""What an experiment on app logs calls its judge; `core_detail:NAME` names the model."""
+JUDGES = (CORE_DETAIL.name, FAILURE.name)
+"""What an experiment on app logs calls its judges; `core_detail:NAME` names the model."""
+
+
+def judge_named(judges: Iterable[str], rubric: Rubric) -> str | None:
+    """The judge by a rubric, as an experiment names it; None where it names none."""
+    return next((one for one in judges if one.partition(":")[0] == rubric.name), None)
 
 
 def drawn_items(questions: pl.DataFrame, experiment: Experiment) -> tuple[tuple[str, str], ...]:

@@ -23,16 +23,18 @@ class BadVerdicts(ValueError):
     """Verdicts on parts that are not asked for, or two on one part."""
 
 
+def question_words() -> pl.Expr:
+    """What is asked, as a judge is told it; of rows of `tasks`."""
+    service = pl.concat_str("scenario", "instruction", "output_template", separator="\n", ignore_nulls=True)
+    return pl.coalesce("question_text", service)
+
+
 def judge_parts(questions: pl.DataFrame, parts: pl.DataFrame, standing: pl.DataFrame) -> pl.DataFrame:
     """What a Core+Detail judge is shown (`judging.PARTS`): the judged parts of every answer that is ok.
 
     `parts` as `mechanical.agreements` gives them (with `given`). The judge sees neither memory nor ids of logs.
     """
-    service = pl.concat_str("scenario", "instruction", "output_template", separator="\n", ignore_nulls=True)
-    asked = questions.select(
-        *ITEM,
-        pl.coalesce("question_text", service).alias("question"),
-    )
+    asked = questions.select(*ITEM, question_words().alias("question"))
     told = standing.filter((pl.col("status") == "ok") & (pl.col("expectation") == "value")).select(
         *ITEM, pl.col("reference").fill_null("").alias("reference"), "answer"
     )

@@ -9,7 +9,7 @@ import pytest
 from pipelines.applogs.board import ARM, applog_board, applog_differences, user_values
 from pipelines.applogs.board_summaries import attributed, retained
 from pipelines.applogs.board_tables import APPLOG_BOARD_TABLES
-from pipelines.applogs.tables import APPLOG_TABLES, LABEL, table_of
+from pipelines.applogs.tables import APPLOG_TABLES, table_of
 
 USERS = ("001_user_001", "002_user_002", "003_user_003")
 CHECKPOINTS = table_of(
@@ -185,10 +185,16 @@ def test_retention_by_hand() -> None:
 def test_labels_are_counted_by_arm_task_and_family() -> None:
     keys = GOOD.filter(pl.col("mechanical") < 1).select(*ARM, "user_id", "item")
     labels = keys.with_columns(
-        label=pl.when(pl.col("item").str.contains("habit")).then(pl.lit("conflated")).otherwise(pl.lit("irrelevant"))
-        .cast(LABEL)
-    )  # fmt: skip
-    rows = attributed(labels, GOOD)
+        by=pl.lit("rule"),
+        label=pl.when(pl.col("item").str.contains("habit")).then(pl.lit("conflated")).otherwise(pl.lit("irrelevant")),
+    )
+    judged = labels.head(1).with_columns(by=pl.lit("judge"), label=pl.lit("judge_error"))
+    every = attributed(pl.concat([judged, labels]), GOOD)
+    assert every.filter(pl.col("by") == "judge").select("label", "n_items", "share").rows() == [
+        ("judge_error", 1, 1.0),
+        ("judge_error", 1, 1.0),
+    ]
+    rows = every.filter(pl.col("by") == "rule")
     found = {(row["family"], row["label"]): (row["n_items"], row["share"]) for row in rows.to_dicts()}
     assert found == {
         ("all", "conflated"): (3, 0.5),

@@ -40,6 +40,17 @@ HEALTHY: Tables = {
             for n, (status, reason, core, detail) in enumerate(MARKS)
         ),
     ),
+    "applog_failures": rows(
+        "applog_failures",
+        *(
+            {"judge": "j", "user_id": USERS[0], "item": f"{USERS[0]}/{k}/attribute/{n}", "content": content,
+             "status": status, "reason": reason, "analysis": "", "call": "", "label": label}
+            for k, n, status, reason, label, content in (
+                (0, 0, "ok", "", "conflated", "c"), (1, 0, "untold", "", None, ""),
+                (1, 1, "judge_error", "json", None, "c"),
+            )
+        ),
+    ),
     "applog_retention": rows(
         "applog_retention",
         *({**ARM, "metric": "mechanical", "place": place, "family": "all", "history": history, "n_items": 3,
@@ -47,8 +58,16 @@ HEALTHY: Tables = {
     ),
     "applog_attribution": rows(
         "applog_attribution",
-        *({**ARM, "task": "free_form", "family": "all", "label": label, "n_items": 1, "share": 0.5}
-          for label in ("irrelevant", "conflated")),
+        *({**ARM, "by": by, "task": "free_form", "family": "all", "label": label, "n_items": 1, "share": 0.5}
+          for by, label in (("rule", "irrelevant"), ("rule", "conflated"), ("judge", "untold"),
+                            ("judge", "judge_error"))),
+    ),
+    "applog_agreement": rows(
+        "applog_agreement",
+        {"board": "b", "task": "free_form", "judge": "j", "weak": False, "n_judged": 5, "n_errors": 1, "n_both": 4,
+         "n_equal": 3, "n_users": 2, "agreement": 0.75, "kappa": 0.5, "kappa_low": 0.1, "kappa_high": 0.9},
+        {"board": "b", "task": "state_completion", "judge": "j", "weak": False, "n_judged": 1, "n_errors": 1,
+         "n_both": 0, "n_equal": 0, "n_users": 0},
     ),
     "applog_compat": rows("applog_compat", {**ARM, "metric": "holistic_score_mean", "value": 0.4, "n_users": 3}),
 }  # fmt: skip
@@ -87,6 +106,18 @@ def test_healthy_tables_keep_everything(table: str) -> None:
         ("applog_verdicts", pl.lit("elsewhere").alias("item"), ["of_a_question"]),
         ("applog_retention", pl.lit("first").cast(pl.Enum(["first"])).alias("history"), ["first"]),
         ("applog_retention", pl.lit(9, pl.Int64).alias("n_missing"), ["missing"]),
+        ("applog_failures", pl.lit(None, pl.String).alias("label"), ["labelled"]),
+        ("applog_failures", pl.lit("conflated").alias("label"), ["labelled"]),
+        ("applog_failures", pl.lit("").alias("reason"), ["reason"]),
+        ("applog_failures", pl.lit("c").alias("content"), ["shown"]),
+        ("applog_failures", pl.lit("elsewhere").alias("item"), ["of_a_wrong_answer"]),
+        ("applog_failures", pl.col("item").alias("judge"), ["one_judge"]),
+        ("applog_agreement", pl.col("n_equal") + 2, ["counts"]),
+        ("applog_agreement", pl.lit(0.8).alias("agreement"), ["agreement"]),
+        ("applog_agreement", pl.lit(None, pl.Float64).alias("agreement"), ["agreement"]),
+        ("applog_agreement", pl.lit(0.8).alias("kappa"), ["kappa"]),
+        ("applog_agreement", pl.lit(0.05).alias("kappa"), ["interval"]),
+        ("applog_attribution", pl.lit("rule").alias("by"), ["rule"]),
         ("applog_attribution", pl.lit(0.4).alias("share"), ["whole"]),
         ("applog_compat", pl.lit(1.5).alias("value"), ["share"]),
     ],

@@ -70,6 +70,38 @@ def test_values_ranks_and_checkpoints_stand_on_the_page() -> None:
     assert "gym#" not in page and "2024-02-01" in page
 
 
+def test_labels_by_rule_and_by_judge_stand_side_by_side_with_their_agreement() -> None:
+    given = tables(NONE, GOOD)
+    at = {"method": "recent_k", "reader": "extractive", "budget": 600, "task": "state_completion", "family": "all"}
+    rows = [("rule", "conflated", 3, 0.75), ("rule", "untold", 1, 0.25), ("judge", "conflated", 1, 0.5),
+            ("judge", "judge_error", 1, 0.5)]  # fmt: skip
+    given["applog_attribution"] = pl.DataFrame(
+        [{**at, "by": by, "label": label, "n_items": n, "share": share} for by, label, n, share in rows],
+        schema=APPLOG_BOARD_TABLES["applog_attribution"].schema,
+    )
+    counts = {"n_judged": 2, "n_errors": 1, "n_both": 1, "n_equal": 1, "n_users": 1, "agreement": 1.0}
+    given["applog_agreement"] = pl.DataFrame(
+        [{"board": "extractive, 600 tokens", "task": "state_completion", "judge": "j", "weak": True, **counts}],
+        schema=APPLOG_BOARD_TABLES["applog_agreement"].schema,
+    )
+    page = render_applogs(given, CARD, {})
+    row = r'<th scope="row">recent_k</th><td>(\w+)</td>' + "<td>([^<]*)</td>" * 4 + "</tr>"
+    cells = {found[0]: found[1:] for found in re.findall(row, page)}
+    assert cells == {
+        "conflated": ("3", "0.750", "1", "0.500"),
+        "judge_error": ("–", "–", "1", "0.500"),
+        "untold": ("1", "0.250", "–", "–"),
+    }
+    assert "1 of 1 answers that both labelled have one label (1.000); Cohen's kappa is undefined." in page
+    assert "The judge erred on 1 of 2; it is a weak model." in page and "A weak model is the judge" in page
+    (bars,) = [spec for spec in specs_of(page) if "yOffset" in json.dumps(spec)]
+    assert {row["by"] for row in bars["data"]["values"]} == {"rule", "judge"}
+    given["applog_attribution"] = given["applog_attribution"].filter(pl.col("by") == "rule")
+    del given["applog_agreement"]
+    alone = render_applogs(given, CARD, {})
+    assert "by judge</th>" not in alone and "yOffset" not in json.dumps(specs_of(alone))
+
+
 def test_a_checkpoint_that_was_not_run_is_said() -> None:
     gap = arm("recent_k", {"habit": ((1.0,), (1.0,)), "attribute": ((1.0, 1.0), (1.0, 1.0))}, without=(USERS[1], 1))
     page = render_applogs(tables(NONE, gap), CARD, {})

@@ -76,6 +76,8 @@ def tables(prompt: str = "", status: str = "ok") -> StateTables:
              "retrieved": ["log_00001", "log_00002", "log_00003"]}])),
         verdicts=named(pl.DataFrame(schema=TABLES["applog_verdicts"].schema)),
         judged=named(APPLOG_TABLES["applog_units"].empty()),
+        failures=named(pl.DataFrame([
+            {**key, "label": "conflated", "status": "ok", "reason": "", "analysis": "both are there"}])),
         model_calls=named(pl.DataFrame([call], schema=calls.schema)),
         replies={"k1": "said"},
         full=frozenset([ITEM]),
@@ -128,6 +130,22 @@ def test_an_answer_that_was_not_usable_shows_its_status_and_no_value() -> None:
     told = question_told(trail().checkpoints[0], question, Logs(trail().logs, whole=True))
     facts = next(part for part in told.parts if isinstance(part, Fold) and part.title.startswith("Answer of"))
     assert isinstance(facts.parts[0], Facts) and ("by rule", Mark("parse_error", "bad")) in facts.parts[0].rows
+
+
+def test_why_an_answer_is_wrong_is_told_by_rule_and_by_judge_with_its_words() -> None:
+    (place,) = trail().checkpoints
+    (question,) = place.questions
+    (answer,) = question.answers
+    assert answer.failure is not None and (answer.label, answer.failure.label) == ("identity_miss", "conflated")
+    logs = Logs(trail().logs)
+    on_page = next(part for part in question_section(place, question, logs).parts if isinstance(part, Fold)
+                   and part.title.startswith("Marks of the judge"))  # fmt: skip
+    told = next(part for part in question_told(place, question, logs).parts if isinstance(part, Fold))
+    for fold in (on_page, told):
+        assert Facts((("why wrong, by judge", Mark("conflated")), ("analysis", "both are there"))) in fold.parts
+    grid = next(part for part in question_section(place, question, logs).parts if isinstance(part, Grid))
+    shown = dict(zip((one.title for one in grid.heads), grid.rows[0], strict=True))
+    assert (shown["why wrong"], shown["why wrong, by judge"]) == ("identity miss", Mark("conflated"))
 
 
 def test_a_prompt_is_shown_only_where_it_is_the_one_that_was_sent() -> None:

@@ -32,7 +32,8 @@ AXES = {
     **dict.fromkeys(("taxonomy", "domains", "popularity", "funnel", "release"), RELEASES),
     **dict.fromkeys(("readouts", "readings", "verdicts", "model_calls", "units"), ARM_SHARDS),
     **dict.fromkeys(("predictions", "prediction_units"), ARM_SHARDS),
-    **dict.fromkeys(("contexts", "answers", "oracle_answers", "applog_units", "applog_verdicts"), ARM_SHARDS),
+    **dict.fromkeys(("contexts", "answers", "oracle_answers", "applog_units"), ARM_SHARDS),
+    **dict.fromkeys(("applog_verdicts", "applog_failures"), ARM_SHARDS),
     **dict.fromkeys(("applog_leaderboard", "applog_report"), EXPERIMENTS),
     **dict.fromkeys(("leaderboard", "verdict_summary", "report", "onchain_leaderboard", "onchain_report"), EXPERIMENTS),
 }
@@ -102,7 +103,8 @@ def test_gold_is_handed_only_to_who_labels_or_scores() -> None:
     onchain = {"holdings", "belief_instances", "trade_instances", "support", "histories", "onchain_release"}
     applogs = {"app_drop", "state_keys", "tasks", "applog_funnel", "applog_release"}
     scoring = {
-        *("oracle_answers", "applog_units", "applog_verdicts", "applog_leaderboard", "applog_report"),
+        *("oracle_answers", "applog_units", "applog_verdicts", "applog_failures"),
+        *("applog_leaderboard", "applog_report"),
         "units",
         "leaderboard",
         "verdict_summary",

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipelines.evaluation.judging.agreement import kappa, kappa_interval, tables_by_user
 from pipelines.evaluation.judging.calibration import (
     Calibration,
     Share,
     Z,
     calibrate,
     correct,
-    kappa,
     rogan_gladen,
     share,
     student,
@@ -41,10 +41,36 @@ def test_student_as_in_the_tables(freedom: int, quantile: float) -> None:
 
 
 def test_kappa_as_in_the_textbooks() -> None:
-    assert kappa(20, 5, 10, 15) == pytest.approx(0.4)
-    assert kappa(45, 15, 25, 15) == pytest.approx(0.1304, abs=1e-4)
-    assert kappa(25, 35, 5, 35) == pytest.approx(0.2593, abs=1e-4)
-    assert kappa(5, 0, 0, 5) == 1 and kappa(0, 5, 5, 0) == -1 and math.isnan(kappa(5, 0, 0, 0))
+    tables = [
+        (20, 5, 10, 15),
+        (45, 15, 25, 15),
+        (25, 35, 5, 35),
+        (5, 0, 0, 5),
+        (0, 5, 5, 0),
+        (5, 0, 0, 0),
+        (0, 0, 0, 0),
+    ]
+    found = kappa(np.array(tables, float).reshape(-1, 2, 2)).tolist()
+    assert found[:5] == pytest.approx([0.4, 0.1304, 0.2593, 1, -1], abs=1e-4)
+    assert all(map(math.isnan, found[5:])), "agreement by chance is certain, or nothing is labelled"
+
+
+def test_kappa_of_three_labels_by_hand() -> None:
+    # Rows a: 4 a, 1 b; b: 2 b, 1 c; c: 1 a, 3 c. Equal 9 of 12; by chance (5·5 + 3·3 + 4·4) / 144.
+    said = ["aa"] * 4 + ["ab"] + ["bb"] * 2 + ["bc"] + ["ca"] + ["cc"] * 3
+    pairs = pl.DataFrame(
+        {
+            "user_id": [f"u{n % 3}" for n in range(12)],
+            "first": [one[0] for one in said],
+            "second": [one[1] for one in said],
+        }
+    )
+    by_user = tables_by_user(pairs.reverse(), "abc")
+    assert by_user.shape == (3, 3, 3) and by_user.sum(axis=0).tolist() == [[4, 1, 0], [0, 2, 1], [1, 0, 3]]
+    value, low, high = kappa_interval(by_user, 7)
+    assert value == pytest.approx((9 / 12 - 50 / 144) / (1 - 50 / 144)) and low < value < high
+    assert kappa_interval(by_user.sum(axis=0, keepdims=True), 7) == (pytest.approx(value), None, None)
+    assert kappa_interval(tables_by_user(pairs.filter(first="b", second="b"), "abc"), 7) == (None, None, None)
 
 
 def known(value: float, n: float) -> Share:

@@ -23,7 +23,7 @@ from model_server import (
 )
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "applogs"))
-from applog_lives import USERS, write_drop
+from applog_lives import USERS
 
 Cli = Callable[..., SimpleNamespace]
 WITHOUT_MODEL = """
@@ -53,14 +53,9 @@ if any(word in seen for word in ('gold', 'evidence', 'reference', 'state_key', '
 """
 
 
-@pytest.fixture(scope="module")
-def release(cli: Cli, tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
-    """A home folder with a release of three users; experiments of different names do not meet there."""
-    folder = tmp_path_factory.mktemp("lives")
-    home = folder / "home"
-    built = cli("build", "--track", "applogs", write_drop(folder / "drop"), "--home", home, "--shards", 1, "--json")
-    assert built.code == 0, built.err
-    return SimpleNamespace(**{**built.json, "home": home})
+@pytest.fixture
+def release(lives_built: SimpleNamespace) -> SimpleNamespace:
+    return lives_built
 
 
 @pytest.fixture
@@ -73,13 +68,17 @@ def evaluate(cli: Cli, release: SimpleNamespace, tmp_path: Path) -> Callable[...
     return call
 
 
-def table(release: SimpleNamespace, name: str, arm: str = "", wall: str = "store") -> pl.DataFrame:
-    """What an arm published, or the release."""
+def table(
+    release: SimpleNamespace, name: str, arm: str = "", wall: str = "store", experiment: str = ""
+) -> pl.DataFrame:
+    """What an arm or the board of an experiment published, or the release."""
     from resources.home import open_home
     from resources.settings import HomeSettings
 
     home = open_home(HomeSettings(home=release.home), make=False)
     catalog = home.gold if wall == "gold" else home.store
+    if experiment:
+        return catalog.scan(name, {"experiment": f"{experiment}~{release.release}"}).collect()
     axes = {"arm": f"{arm}~{release.release}"} if arm else {"release": release.key}
     return catalog.scan(name, axes, home.shards).collect()
 
@@ -147,22 +146,41 @@ def asking(evaluate: Callable[..., SimpleNamespace], monkeypatch: pytest.MonkeyP
     return call
 
 
-def test_a_model_is_asked_each_question_once_ever(
+def labelling(call: Call) -> str:
+    """What `sensible` answers; of a judge no label but words where the answer would be jazz, else one of three."""
+    if "judgments" not in call.schema["properties"]:
+        return sensible(call)
+    (part,) = call.schema["properties"]["judgments"]["items"]["properties"]["part"]["enum"]
+    if "jazz" in call.text.partition("Answer to judge:")[0]:
+        return "The text is all clear."
+    label = ("irrelevant", "identity_miss", "conflated")[len(call.text) % 3]
+    return json.dumps({"judgments": [{"part": part, "analysis": "so it is", "label": label}]})
+
+
+def test_a_model_is_asked_each_question_once_ever_and_its_judge_why_answers_are_wrong(
     release: SimpleNamespace, asking: Callable[..., SimpleNamespace]
 ) -> None:
-    with model_server(sensible) as server:
-        estimated = asking(server, "estimate").json["estimate"]
-        assert [(row["role"], row["calls"]) for row in estimated] == [("reader", 2 * 9)] and server.count == 0
-        first = asking(server)
+    text = ASKING + "judges: [failure]\njudged: 8\n"
+    with model_server(labelling) as server:
+        estimated = asking(server, "estimate", text).json["estimate"]
+        assert [row["role"] for row in estimated] == ["judge", "reader"] and server.count == 0
+        assert estimated[1]["calls"] == 2 * 9 and 0 < estimated[0]["calls"] <= 2 * 8
+        first = asking(server, text=text)
         assert first.code == 0, first.err
+        judged = [call for call in server.chats if "judgments" in call.schema["properties"]]
+        read = [call for call in server.chats if call not in judged]
         # A question that neither memory says anything of is one prompt.
-        asked = len({call.text for call in server.chats})
-        assert 9 < server.count == asked <= 18
-        assert (first.json["model_calls"], first.json["cache_hits"]) == (asked, 18 - asked)
-        sent = sum(len(call.text) for call in server.chats)
-        assert 0.1 < sent / 4 / estimated[0]["tokens_in"] < 2, "about what was estimated"
-        again = asking(server)
-        assert (again.json["model_calls"], again.json["cache_hits"], server.count) == (0, 18, asked)
+        asked = len({call.text for call in read})
+        assert 9 < len(read) == asked <= 18
+        assert (first.json["model_calls"], first.json["cache_hits"]) == (server.count, 18 - asked)
+        once = {call.text: call for call in judged}.values()
+        assert 0 < len(once) == estimated[0]["calls"] < len(judged), "what is not read is asked for again"
+        for calls, row in ((once, estimated[0]), (read, estimated[1])):
+            sent = sum(len(call.text) + len(call.system) for call in calls)
+            assert 0.1 < sent / 4 / row["tokens_in"] < 2, "about what was estimated"
+        made = server.count
+        again = asking(server, text=text)
+        assert (again.json["model_calls"], again.json["cache_hits"]) == (0, made + 18 - asked) and server.count == made
         assert again.json["statuses"] == first.json["statuses"]
     answers = table(release, "answers", "asking~recent_k-k12~llm~1500")
     proven = table(release, "oracle_answers", "asking~oracle~llm", "gold")
@@ -170,8 +188,33 @@ def test_a_model_is_asked_each_question_once_ever(
     cited = proven.filter(pl.col("evidence").list.len() > 0)
     assert cited.height and all(row["evidence"][0] in row["retrieved"] for row in cited.to_dicts())
     calls = table(release, "model_calls", "asking~recent_k-k12~llm~1500")
-    assert set(calls["key"]) == set(answers["call"]) and set(calls["unit"]) == set(answers["item"])
+    mine = calls.filter(pl.col("step").cast(pl.String) == "read")
+    assert set(mine["key"]) == set(answers["call"]) and set(mine["unit"]) == set(answers["item"])
     assert not [file for file in release.home.rglob("*") if file.is_file() and KEY.encode() in file.read_bytes()]
+
+    arms = ("recent_k-k12~llm~1500", "oracle~llm", "routine~rule")
+    units, failures = (
+        {arm: table(release, name, f"asking~{arm}", "gold") for arm in arms}
+        for name in ("applog_units", "applog_failures")
+    )
+    drawn = set.union(*(set(rows["item"]) for rows in failures.values()))
+    assert 0 < len(drawn) <= 8
+    for arm, rows in failures.items():
+        wrong = units[arm].filter(pl.col("expectation").cast(pl.String) == "value", pl.col("mechanical") < 1)
+        assert set(rows["item"]) == set(wrong["item"]) & drawn, "the same questions, as far as they are wrong"
+    assert set(failures["routine~rule"]["status"]) <= {"untold"}, "a rule asks no memory"
+    told = failures["recent_k-k12~llm~1500"]
+    assert set(told["status"]) == {"ok", "judge_error"}
+    assert told.filter(status="judge_error")["reason"].unique().to_list() == ["reply_not_json"]
+    assert set(told["call"]) <= set(calls.filter(pl.col("step").cast(pl.String) == "judge")["key"])
+    attribution, agreement = (
+        table(release, f"applog_{name}", wall="gold", experiment="asking") for name in ("attribution", "agreement")
+    )
+    whole = attribution.filter(pl.col("family").cast(pl.String) == "all", pl.col("by").cast(pl.String) == "judge")
+    errors = sum(rows.filter(status="judge_error").height for rows in failures.values())
+    assert whole.filter(pl.col("label").cast(pl.String) == "judge_error")["n_items"].sum() == errors
+    assert agreement["n_errors"].sum() == errors and 0 < agreement["n_both"].sum() < agreement["n_judged"].sum()
+    assert "Rule and judge, all methods together" in Path(first.json["report"]).read_text()
 
 
 def test_faults_are_statuses_and_only_errors_are_asked_again(
@@ -239,6 +282,11 @@ def test_a_plug_in_is_evaluated_and_finds_no_gold(
         ("name: x\nmethods:\n  recent_k: [{n: 5}]\n", "method recent_k does not take its configuration: n"),
         ("name: x\nmethods:\n  recent_k: [{}]\nsplit: train\n", "split belongs to on-chain releases; take it out"),
         ("name: x\nmethods:\n  recent_k: [{}]\nbudgets: [0]\n", "experiment.yaml, line 4: budgets"),
+        (
+            "name: x\nmethods:\n  recent_k: [{}]\njudges:\n- failure\n- failure:m\n",
+            "line 6: two judges are called failure",
+        ),
+        ("name: x\nmethods:\n  recent_k: [{}]\njudges: [grounded]\n", "there are core_detail, failure"),
     ],
 )
 def test_what_cannot_be_asked_is_said_in_one_message(

@@ -26,7 +26,7 @@ name: told
 methods: {recent_k: [{k: 12}], rag_bm25: [{}], shuffled_user: [{}], oracle: [{}]}
 readers: [llm, extractive]
 budgets: [1500]
-judges: [core_detail]
+judges: [core_detail, failure]
 judged: 40
 pages: 2
 """
@@ -38,9 +38,10 @@ def answer(call: Call) -> str:
     """The value of every field is hostile and the newest log is cited; of one state there is no answer at all."""
     asked = call.body["response_format"]["json_schema"]
     if asked["name"] == "judgments":
-        labels = asked["schema"]["properties"]["judgments"]["items"]["properties"]["part"]["enum"]
-        told = {"analysis": HOSTILE, "core_correct": True, "detail_quality": 1}
-        return json.dumps({"judgments": [{"part": label, **told} for label in labels]})
+        shape = asked["schema"]["properties"]["judgments"]["items"]["properties"]
+        marks = {"label": "conflated"} if "label" in shape else {"core_correct": True, "detail_quality": 1}
+        parts = [{"part": label, "analysis": HOSTILE, **marks} for label in shape["part"]["enum"]]
+        return json.dumps({"judgments": parts})
     cited = re.findall(r'"app_log_id":"(log_\d+)"', call.text)
     if "music_genre" in call.text:
         return HOSTILE
@@ -184,6 +185,29 @@ def test_the_terminal_shows_the_same_as_text(told: SimpleNamespace, units: pl.Da
     assert f"│ {SHOWN}" in unread and "\x1b" not in unread and "status: parse_error" in unread
     # Whatever is word for word stands behind a sign.
     assert all(line.startswith("│ ") for line in shown.split("Prompt, user")[1].split("Reply")[0].split("\n")[1:-1])
+
+
+def test_why_an_answer_is_wrong_by_judge_is_told_with_its_words(told: SimpleNamespace) -> None:
+    failures = arm_rows(told, "applog_failures", "recent_k-k12~llm~1500")
+    assert failures.height and set(failures["status"]) == {"ok"} and set(failures["label"]) == {"conflated"}
+    item = failures["item"][0]
+    for one in explained(told, item)["answers"]:
+        if one["method"] == "recent_k-k12" and one["reader"] == "llm":
+            said = {"label": "conflated", "status": "ok", "reason": "", "analysis": HOSTILE}
+            assert one["failure"] == said and one["label"]
+        elif one["reader"] == "rule" and one["failure"]:
+            assert (one["failure"]["label"], one["failure"]["status"]) == (None, "untold")
+    shown = re.sub(r"\s+", " ", told.ask(item, "--method", "recent_k-k12", "--reader", "llm").out)
+    assert "why wrong, by judge: conflated" in shown and "analysis: <script>alert(1)" in shown
+    # What memories delivered was full of markup and orders; it went to the judge behind marks, line by line.
+    prompts = [
+        one[1]["content"] for one in told.sent if "label" in one[0]["content"] and "conflated" in one[0]["content"]
+    ]
+    texts = [
+        one.partition("Answer to judge:\n")[2].partition("\n\nParts:\np01: delivered text\n")[0] for one in prompts
+    ]
+    assert len(prompts) > 5 and any("<script>" in text for text in texts)
+    assert all(line.startswith("> ") or line == "(nothing)" for text in texts for line in text.split("\n"))
 
 
 @pytest.mark.parametrize(

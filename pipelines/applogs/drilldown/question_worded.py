@@ -72,7 +72,8 @@ def question_section(place: Checkpoint, question: Question, logs: Logs) -> Secti
     """A question on a page: as asked, what is right, who answered what and was shown what, arms below each other."""
     marks: list[Part] = []
     for one in question.answers:
-        marks += [Fold(f"Marks of the judge: {_arm(one)}", (_verdicts(one),), one.method)] if one.verdicts else []
+        judged = _judged(one)
+        marks += [Fold(f"Marks of the judge: {_arm(one)}", judged, one.method)] if judged else []
         marks += _calls(one, logs)
     texts = [delivered_text(one, logs) for one in question.delivered]
     parts = (*_asked(question, logs), _answers(question, logs), *_fields(question), *_delivered(place, question, logs))
@@ -87,7 +88,7 @@ def question_told(place: Checkpoint, question: Question, logs: Logs) -> Section:
         rows = tuple((*cells, _agreement(one, field.part)) for cells, field in told)
         grid = Grid("Field by field", tuple(map(Head, ("field", "right", "compared as", "answer"))), rows)
         own: list[Part] = [Facts(_answer(one, logs)), *([grid] if rows else [])]
-        parts.append(Fold(f"Answer of {_arm(one)}", (*own, *([_verdicts(one)] if one.verdicts else []))))
+        parts.append(Fold(f"Answer of {_arm(one)}", (*own, *_judged(one))))
         parts += _calls(one, logs)
     parts += [delivered_text(one, logs, question) for one in _memories(place, question)]
     return Section(question_anchor(place, question), question.name, tuple(parts))
@@ -124,6 +125,7 @@ def _answer(one: Answer, logs: Logs) -> tuple[tuple[str, Cell], ...]:
         ("evidence recall", recall),
         ("stale evidence", one.stale),
         ("why wrong", one.label.replace("_", " ")),
+        ("why wrong, by judge", _failure_mark(one)),
         ("reason of the status", one.reason),
     )
 
@@ -211,6 +213,26 @@ def delivered_text(one: Delivered, logs: Logs, question: Question | None = None)
     words = Words("Text", logs.named(one.text), "" if one.text else "It delivered nothing.")
     budget = f", {one.budget:,} tokens" if one.budget else ""
     return Fold(f"Delivered by {one.method}{budget}", (Facts(tuple(facts)), words), one.method)
+
+
+def _failure_mark(one: Answer) -> Cell:
+    if one.failure is None:
+        return None
+    said = one.failure.label or one.failure.status
+    return Mark(said.replace("_", " "), "bad" if one.failure.status == "judge_error" else "plain")
+
+
+def _judged(one: Answer) -> tuple[Part, ...]:
+    """What judges say of an answer."""
+    parts: list[Part] = [_verdicts(one)] if one.verdicts else []
+    if one.failure is not None:
+        facts: tuple[tuple[str, Cell], ...] = (
+            ("why wrong, by judge", _failure_mark(one)),
+            ("reason of an error", one.failure.reason),
+            ("analysis", one.failure.analysis),
+        )
+        parts.append(Facts(tuple(row for row in facts if row[1])))
+    return tuple(parts)
 
 
 def _verdicts(one: Answer) -> Grid:

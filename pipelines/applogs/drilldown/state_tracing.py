@@ -16,6 +16,7 @@ from pipelines.applogs.drilldown.state_trail import (
     Answer,
     Checkpoint,
     Delivered,
+    Failure,
     Field,
     Log,
     Question,
@@ -43,6 +44,7 @@ IN_FULL = 24
 """Questions of a checkpoint that a page shows in full (ours): of more it would be megabytes."""
 _AGREED = ("part", "given", "agreement")
 _MARKS = ("part", "status", "reason", "core_correct", "detail_quality", "analysis")
+_SAID = ("label", "status", "reason", "analysis")
 _DELIVERED = ("method", "budget", "text", "tokens", "tokens_cut", "state_hash")
 _CALL = ("step", "unit", "model", "key", "status", "cached", "prompt_tokens", "reply_tokens", "latency_ms", "retries")
 
@@ -52,8 +54,8 @@ class StateTables:
     """Tables of some users of an experiment, as their names say.
 
     Those of arms have the columns `ARM`: `units` (`applog_units`), `answers` (of the oracle too), `verdicts` and
-    `judged` (`applog_verdicts`, `applog_judged`), `contexts` (what the oracle's reader was shown among them),
-    `model_calls` of readers, and `agreed` and `labels` of `held_against_gold`.
+    `judged` (`applog_verdicts`, `applog_judged`), `failures` (`applog_failures`), `contexts` (what the oracle's reader
+    was shown among them), `model_calls` of readers, and `agreed` and `labels` of `held_against_gold`.
     """
 
     app_logs: pl.DataFrame
@@ -70,6 +72,7 @@ class StateTables:
     contexts: pl.DataFrame
     verdicts: pl.DataFrame
     judged: pl.DataFrame
+    failures: pl.DataFrame
     model_calls: pl.DataFrame
     replies: Mapping[str, str]
     """Key of a model call → its reply."""
@@ -157,6 +160,7 @@ class _Told:
         self._labels = _first(own.labels, *ARM, "item")
         self._verdicts = _grouped(own.verdicts, *ARM, "item")
         self._scores = _first(own.judged, *ARM, "item")
+        self._failures = _first(own.failures, *ARM, "item")
         said = own.contexts.unique(["method", "budget", "checkpoint_id", "item"], maintain_order=True)
         self._contexts = _grouped(said.sort("method", "budget"), "checkpoint_id", "item")
         self._calls = _Calls(own, tokens)
@@ -220,6 +224,7 @@ class _Told:
             evidence=(unit["evidence_precision"], unit["evidence_recall"], unit["evidence_f1"]),
             stale=unit["stale_evidence"],
             label=self._labels[key]["label"] if key in self._labels else "",
+            failure=Failure(*(self._failures[key][name] for name in _SAID)) if key in self._failures else None,
             score=self._scores[key]["score"] if key in self._scores else None,
             verdicts=tuple(Verdict(*(one[name] for name in _MARKS)) for one in self._verdicts.get(key, [])),
             call=self._calls.of(key, told.get("call")),

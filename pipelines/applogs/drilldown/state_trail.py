@@ -62,6 +62,16 @@ class Verdict:
 
 
 @dataclass(frozen=True)
+class Failure:
+    """Why an answer is wrong, as a judge says: one of `tables.FAILURES`, None unless the status is ok."""
+
+    label: str | None
+    status: str
+    reason: str
+    analysis: str
+
+
+@dataclass(frozen=True)
 class Delivered:
     """What one memory, frozen at a checkpoint, delivered: to one question, or to all of the checkpoint alike."""
 
@@ -94,7 +104,9 @@ class Answer:
     """Precision, recall, F1."""
     stale: float | None
     label: str
-    """Why it is wrong, by what the memory delivered (`attribution`); empty where it is right or not asked so."""
+    """Why it is wrong, by the logs that the memory delivered (`attribution`); empty where right or not asked so."""
+    failure: Failure | None
+    """The same by a judge; None where it was not asked."""
     score: float | None
     """Core+Detail of the judge; None where it was not asked."""
     verdicts: tuple[Verdict, ...]

@@ -17,7 +17,8 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from pipelines.evaluation.intervals import LEVEL, draws
+from pipelines.evaluation.intervals import LEVEL
+from pipelines.evaluation.judging.agreement import kappa_interval
 from pipelines.evaluation.judging.rubric import MixedJudges, only_judge
 
 Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
@@ -93,7 +94,7 @@ def calibrate(verdicts: pl.DataFrame, labels: pl.DataFrame, field: str, seed: in
     cells = _cells(both, field)
     tp, fn, fp, tn = (cells[name].to_numpy().astype(np.float64) for name in ("tp", "fn", "fp", "tn"))
     tpr, tnr = share(tp, tp + fn), share(tn, tn + fp)
-    agreed, low, high = _kappa(np.column_stack([tp, fn, fp, tn]), seed)
+    agreed, low, high = kappa_interval(np.column_stack([tp, fn, fp, tn]).reshape(-1, 2, 2), seed)
     reason = _refusal(tpr, tnr)
     return Calibration(
         "refused" if reason else "calibrated",
@@ -200,13 +201,6 @@ def rogan_gladen(raw: Share, tpr: Share, tnr: Share) -> Share:
     return Share(value, min(low, value), max(high, value), raw.n)
 
 
-def kappa(tp: float, fn: float, fp: float, tn: float) -> float:
-    """Cohen's kappa (1960) of a two-by-two table; NaN where agreement by chance is certain."""
-    n = tp + fn + fp + tn
-    expected = ((tp + fn) * (tp + fp) + (fp + tn) * (fn + tn)) / n**2
-    return math.nan if expected >= 1 else ((tp + tn) / n - expected) / (1 - expected)
-
-
 def _cells(both: pl.DataFrame, field: str) -> pl.DataFrame:
     """Counts by user of the two-by-two table: label × verdict."""
     label, verdict = pl.col("label"), pl.col(field).fill_null(False)
@@ -220,18 +214,6 @@ def _cells(both: pl.DataFrame, field: str) -> pl.DataFrame:
         )
         .sort("user_id")
     )
-
-
-def _kappa(table: "np.typing.NDArray[np.float64]", seed: int) -> tuple[float | None, float | None, float | None]:
-    value = kappa(*table.sum(axis=0))
-    if math.isnan(value):
-        return None, None, None
-    if len(table) < 2:
-        return value, None, None
-    sums = np.concatenate([counts @ table for counts in draws(len(table), seed)])
-    drawn = np.array([kappa(*row) for row in sums.tolist()])
-    low, high = np.nanquantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return value, float(low), float(high)
 
 
 def _refusal(tpr: Share | None, tnr: Share | None) -> str:
