@@ -1,7 +1,10 @@
 """Table `app_logs`: the one reader of what a memory may know, a whitelist of six fields (reference 1.2)."""
 
+import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
+from unicodedata import normalize
 
 import polars as pl
 
@@ -17,8 +20,14 @@ FIELDS = (*TEXTS, *BODIES)
 """All that a log may hold; the bodies may be absent."""
 HEAD = ("app_logs", "user_id")
 """All that an object around the logs may hold."""
-GOLD_NAMES = frozenset({"golden_evidence", "golden_evidence_index", "atomic_event_id"})
-"""Names of the generator's own records, refused at any depth."""
+GOLD_NAMES = frozenset({"goldenevidence", "goldenevidenceindex", "atomiceventid"})
+"""Names of the generator's own records, `folded`, refused at any depth.
+
+Its others (`event_id`, `metadata`, `domain`) may be an app's own.
+"""
+GENERATED = frozenset({"userintent", "windowid", "chainid", "llmusage"})
+"""Names in the record that the generator keeps of each event, `folded`: one may be an app's own, two are the record."""
+_PARTING = re.compile(r"[\W_]+")
 _LEAK = "Give the input view (app_log_large.json), not the generator's own file"
 
 
@@ -86,15 +95,23 @@ def _check(log: Any, index: int, file: str) -> None:
 
 
 def gold_names(value: Any, path: str) -> Iterator[str]:
-    """Paths in a body at which a record of the generator stands."""
+    """Paths in a body at which a record of the generator stands, however its name is written."""
     if isinstance(value, dict):
+        if len(GENERATED.intersection(map(folded, value))) > 1:
+            yield path
         for name, inner in value.items():
-            if name in GOLD_NAMES:
+            if folded(name) in GOLD_NAMES:
                 yield f"{path}.{name}"
             yield from gold_names(inner, f"{path}.{name}")
     elif isinstance(value, list):
         for place, inner in enumerate(value):
             yield from gold_names(inner, f"{path}[{place}]")
+
+
+@lru_cache(maxsize=1 << 14)
+def folded(name: str) -> str:
+    """A name without letter case, width and what parts its words, so that `Golden-Evidence` is `goldenEvidence`."""
+    return _PARTING.sub("", normalize("NFKC", name).casefold())
 
 
 def _refuse_rows(rows: pl.DataFrame, field: str, file: str, what: str) -> None:

@@ -54,6 +54,37 @@ def test_generator_records_are_refused_at_any_depth() -> None:
 
 
 @pytest.mark.parametrize(
+    ("body", "place"),
+    [
+        ({"a": [{"Golden-Evidence": []}]}, "response.a[0].Golden-Evidence"),
+        ({"goldenEvidence": []}, "response.goldenEvidence"),
+        ({"GOLDEN EVIDENCE INDEX": {}}, "response.GOLDEN EVIDENCE INDEX"),
+        ({"x": {"atomicEventID": "e"}}, "response.x.atomicEventID"),
+        ({"ａtomic_event_id": "e"}, "response.ａtomic_event_id"),
+        ({"about": {"domain": "Leisure", "window_id": "w0", "chainId": "c"}}, "response.about"),
+        ({"user_intent": "buy", "llm_usage": {}}, "response"),
+    ],
+)
+def test_a_generator_record_is_known_however_it_is_written(body: dict[str, object], place: str) -> None:
+    told = refusal([ONE, log(2, "2024-01-02 10:00:00", response=body)])
+    assert f"app_logs[1].{place} is a record of the generator" in told
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"event_id": "e1", "metadata": {"domain": "example.org", "chain_id": "marriott"}},
+        {"evidence": "a golden ticket", "golden": 1, "events": [{"id": 3}], "note": "golden_evidence"},
+        {"user_intent": "find a dentist", "reply": "There are two."},
+        {"golden_evidence_of_yeti": True, "atomic_event": "reactor tour"},
+    ],
+)
+def test_what_an_app_may_say_itself_is_kept(body: dict[str, object]) -> None:
+    row = log(1, "2024-01-01 10:00:00", response=body)
+    assert json.loads(logs_of([row])["record"][0]) == row
+
+
+@pytest.mark.parametrize(
     ("changes", "named"),
     [
         ({"app_log_id": 7}, "app_log_id is no text"),
