@@ -8,11 +8,11 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from pipelines.applogs.askable import askable
 from pipelines.applogs.services import moments_by_state, services
 from pipelines.applogs.settings import AppLogSettings
 from pipelines.applogs.state_values import family_of
 from pipelines.applogs.step_tables import BROUGHT, PUBLISHED
-from pipelines.applogs.synthesis.askable import askable
 from pipelines.applogs.tasks import Asked, free_form, state_completion
 from pipelines.applogs.truth import as_of_truth, finished_chain_truth, never_true
 from pipelines.hashing import key64_column, mix64

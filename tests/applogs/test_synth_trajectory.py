@@ -16,11 +16,11 @@ from synth_worlds import GYM, REVIEW, RUN, SHOES, day, ontology, world
 
 from pipelines.applogs.anchors import calendar_anchors
 from pipelines.applogs.app_logs import read_app_logs
+from pipelines.applogs.askable import askable
 from pipelines.applogs.checkpoints import cut
 from pipelines.applogs.state_values import normalised
 from pipelines.applogs.synthesis.apps.entities import slug
 from pipelines.applogs.synthesis.apps.phone import projected
-from pipelines.applogs.synthesis.askable import askable
 from pipelines.applogs.synthesis.cards import CARD, card, measured, surfaces
 from pipelines.applogs.synthesis.ontology import ONTOLOGY
 from pipelines.applogs.synthesis.trajectories import Trajectory, lived, log_file, trajectory

@@ -11,12 +11,12 @@ import polars as pl
 
 from pipelines.applogs.anchors import calendar_anchors
 from pipelines.applogs.app_logs import read_app_logs
+from pipelines.applogs.askable import askable
 from pipelines.applogs.checkpoints import cut
 from pipelines.applogs.json_text import dump
 from pipelines.applogs.retention import value_histories
 from pipelines.applogs.services import moments_by_state, services, telling_words
 from pipelines.applogs.state_values import family_of, humanised
-from pipelines.applogs.synthesis.askable import askable
 from pipelines.applogs.synthesis.trajectories import Trajectory, log_file
 from pipelines.applogs.synthesis.world import WINDOW_MONTHS
 from pipelines.applogs.tables import FAMILIES

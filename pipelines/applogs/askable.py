@@ -1,6 +1,6 @@
 """Which of what is true at a checkpoint the visible logs tell at all; only that may be asked (ours).
 
-A state that lasts may be told long after it began (`tellings`), and a change just before
+A state that lasts may be told long after it began (`synthesis.tellings`), and a change just before
 a checkpoint may not be told yet: to ask for it would ask for a guess.
 """
 
