@@ -38,6 +38,21 @@ def sources(*modules: str) -> dict[str, Path]:
     return found
 
 
+def copy_sources(to: Path, *modules: str) -> None:
+    """Write the named modules and all domain modules that they import below `to`, so that they can be imported there.
+
+    What they need beside the domain is not copied. Raises as `sources`.
+    """
+    for name, file in sources(*modules).items():
+        inside = to.joinpath(*name.split("."))
+        target = inside / "__init__.py" if file.name == "__init__.py" else inside.with_suffix(".py")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(file.read_text(encoding="utf-8"), encoding="utf-8")
+        for package in target.relative_to(to).parents[:-1]:
+            # A package that is itself among the modules is written in its turn.
+            (to / package / "__init__.py").touch()
+
+
 def _files(module: str) -> Iterator[tuple[str, Path]]:
     spec = find_spec(module)
     if spec is None or spec.origin is None:

@@ -6,9 +6,24 @@ from typing import Any
 
 import polars as pl
 
+from pipelines.applogs.asking import AskingSettings
+from pipelines.applogs.asking import prompts as state_prompts
+from pipelines.applogs.contenders import RAG, remembers
+from pipelines.applogs.contexts import WHOLE
+from pipelines.applogs.experiment import asked as states_asked
+from pipelines.applogs.settings import AppLogSettings
+from pipelines.applogs.tables import APPLOG_TABLES
 from pipelines.evaluation.experiment import Experiment
 from pipelines.evaluation.readers.llm import INSTRUCTIONS, QUESTION, LlmReaderSettings
-from pipelines.exports.samples import Row, pool_samples, pool_targets, prediction_samples, prediction_targets
+from pipelines.exports.samples import (
+    Row,
+    pool_samples,
+    pool_targets,
+    prediction_samples,
+    prediction_targets,
+    state_samples,
+    state_targets,
+)
 from pipelines.onchain.experiment import INTERFACES_ASKED, asked, settings_for
 from pipelines.onchain.experiment import slice_of as targets_of
 from pipelines.onchain.histories import INTERFACES, Interface
@@ -17,27 +32,21 @@ from pipelines.onchain.prompting import contexts, prompts
 from pipelines.onchain.scores import LAYERS
 from pipelines.onchain.wording import prompt_hash
 from pipelines.prompts import prompts_hash
-from resources.experiment_spec import ArmSpec, BoundExperiment, experiment_key, load_experiment
 from resources.home import Home
 from resources.release_spec import ReleaseSpec
 from resources.store import NotPublished
 from resources.tokenizer import load_tokens
 from trailbench.evaluating import experiment_named
 from trailbench.exporting import ExportError
+from trailbench.wanted_arms import Wanted, arms_wanted, evaluated
 
 USERS_AT_ONCE = 200
 """Users whose prompts are made together."""
 INSTANCES = {"belief": ("belief_instances", "cut_event"), "trade": ("trade_instances", "event")}
 """Layer → the table of its labels, and its column with the trade at the cut."""
 
-
-@dataclass(frozen=True)
-class Wanted:
-    """What a call asks for: an experiment by name or file, and one of its methods by label and budget."""
-
-    experiment: str | None = None
-    method: str | None = None
-    budget: int | None = None
+SCORED_BY = ("pipelines.applogs.reading_replies", "pipelines.applogs.reply_scores")
+"""What the task of states reads replies and scores with; it goes into the folder, too."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +54,7 @@ class Questions:
     """What goes into a folder.
 
     `task` names the file that runs them, `context` says what the model is shown, `prompts` is the hash of the prompt
-    files; `targets` is called only where gold may leave.
+    files; `targets` is called only where gold may leave. `scored_by` are the domain modules that the file scores with.
     """
 
     task: str
@@ -53,6 +62,7 @@ class Questions:
     prompts: str
     samples: Iterable[Row]
     targets: Callable[[], Iterable[Row]]
+    scored_by: tuple[str, ...] = ()
 
 
 def _pools(home: Home, spec: ReleaseSpec, key: str, release: str, wanted: Wanted) -> Questions:
@@ -64,7 +74,7 @@ def _pools(home: Home, spec: ReleaseSpec, key: str, release: str, wanted: Wanted
         arm, part = None, None
         context = "no memory: both slots are unused"
     else:
-        chosen = _arm(_evaluated(home, wanted.experiment, release), wanted)
+        chosen = arms_wanted(evaluated(home, wanted.experiment, release), wanted)[0]
         arm, part, of = chosen.key, chosen.slice, chosen.arm
         context = f"memory {of.label} of experiment {of.experiment}, at most {of.budget} tokens"
     pools = home.store.scan("pools", at, home.shards)
@@ -91,49 +101,19 @@ def _readouts(home: Home, arm: str | None, pools: pl.DataFrame) -> pl.DataFrame:
     states = pools.select("user_id", "transition_index").unique().sort("user_id", "transition_index")
     if arm is None:
         return states.with_columns(description=pl.lit(""), tree=pl.lit(""))
+    return states.join(_of_arm(home, "readouts", arm), on=states.columns, how="left", maintain_order="left")
+
+
+def _of_arm(home: Home, table: str, arm: str) -> pl.DataFrame:
     try:
-        said = home.store.scan("readouts", {"arm": arm}, home.shards).collect()
+        return home.store.scan(table, {"arm": arm}, home.shards).collect()
     except NotPublished as error:
         raise ExportError(f"{error}; run `trailbench evaluate` with the experiment first") from error
-    return states.join(said, on=states.columns, how="left", maintain_order="left")
 
 
 def _by_users(pools: pl.DataFrame) -> Iterator[pl.DataFrame]:
     number = pl.col("user_id").rle_id() // USERS_AT_ONCE
     yield from pools.with_columns(part=number).partition_by("part", maintain_order=True, include_key=False)
-
-
-def _evaluated(home: Home, experiment: str, release: str) -> BoundExperiment:
-    """An experiment as it was evaluated on a release. Raises `ExportError` where it was not, or was another then."""
-    named = experiment_named(experiment)
-    try:
-        bound = load_experiment(home.store.store, experiment_key(named.name, release))
-    except NotPublished as error:
-        run = f"trailbench evaluate {release} --experiment {experiment}"
-        raise ExportError(f"{named.name} was not evaluated on {release}; run `{run}` first") from error
-    if _memories(bound.experiment) != _memories(named):
-        raise ExportError(
-            f"{named.name} was changed since it was evaluated on {release}; run `trailbench evaluate` again"
-        )
-    return bound
-
-
-def _memories(experiment: Experiment) -> dict[str, Any]:
-    """What of an experiment decides its memories and what is asked."""
-    return experiment.model_dump(exclude={"release", "readers", "judges", "judged", "limits"})
-
-
-def _arm(bound: BoundExperiment, wanted: Wanted) -> ArmSpec:
-    """The arm of the method and budget that are wanted; arms that differ in their reader share readouts."""
-    labels = list(dict.fromkeys(one.arm.label for one in bound.arms))
-    if wanted.method not in labels:
-        raise ExportError(f"name a method of {bound.experiment.name} by --method: {', '.join(labels)}")
-    own = {one.arm.budget: one for one in reversed(bound.arms) if one.arm.label == wanted.method}
-    if len(own) == 1 and wanted.budget is None:
-        return next(iter(own.values()))
-    if wanted.budget not in own:
-        raise ExportError(f"name a budget of {bound.experiment.name} by --budget: {', '.join(map(str, sorted(own)))}")
-    return own[wanted.budget]
 
 
 def _predictions(home: Home, spec: ReleaseSpec, key: str, release: str, wanted: Wanted) -> Questions:
@@ -175,7 +155,7 @@ def _interface(wanted: Wanted) -> tuple[str, Interface, dict[str, Any], Experime
     none is named.
     """
     if wanted.budget is not None:
-        raise ExportError("--budget belongs to memories of commerce releases; leave it out")
+        raise ExportError("--budget belongs to memories, and an on-chain release has none; leave it out")
     if wanted.experiment is None:
         experiment = INTERFACES_ASKED.model_copy(update={"readings": "all"})
     else:
@@ -187,8 +167,53 @@ def _interface(wanted: Wanted) -> tuple[str, Interface, dict[str, Any], Experime
     return wanted.method, name, config, experiment
 
 
+def _states(home: Home, spec: ReleaseSpec, key: str, release: str, wanted: Wanted) -> Questions:
+    """Every question of a release of app logs, or those an experiment asks, behind what a method delivered to it."""
+    at, part, told = {"release": key}, None, None
+    if wanted.experiment is None:
+        if wanted.method is not None or wanted.budget is not None:
+            raise ExportError("--method and --budget name a memory of an experiment; add --experiment")
+        context = "no memory: what it delivers is empty"
+    else:
+        bound = evaluated(home, wanted.experiment, release)
+        # Rules ask no model, and what the oracle is shown is gold.
+        shown = [one for one in bound.arms if remembers(one.arm.method) or one.arm.method == RAG]
+        chosen = arms_wanted(bound, wanted, shown)[0]
+        part, of, told = chosen.slice, chosen.arm, _of_arm(home, "contexts", chosen.key)
+        most = f", at most {of.budget} tokens" if of.budget else ""
+        context = f"memory {of.label} of experiment {of.experiment}{most}"
+    tasks, places = (home.store.scan(table, at, home.shards).collect() for table in ("tasks", "checkpoints"))
+    questions = tasks if part is None else states_asked(tasks, places, part, part.users)
+    assert isinstance(spec.settings, AppLogSettings)
+    minutes = spec.settings.minutes
+
+    def samples() -> Iterator[Row]:
+        tokens, settings = load_tokens(), AskingSettings()
+        shown = _nothing(questions) if told is None else told
+        yield from state_samples(shown, questions, tokens, settings)
+
+    def targets() -> Iterator[Row]:
+        own = questions.select("user_id", "item").lazy()
+        items, parts = (
+            home.gold.scan(table, at, home.shards).join(own, on=["user_id", "item"], how="semi").collect()
+            for table in ("gold_items", "gold_parts")
+        )
+        return state_targets(items, parts, minutes)
+
+    return Questions("states", context, state_prompts(), samples(), targets, SCORED_BY)
+
+
+def _nothing(questions: pl.DataFrame) -> pl.DataFrame:
+    """Table `contexts` of a memory that delivers nothing at any checkpoint."""
+    places = questions.select("user_id", "checkpoint_id").unique()
+    empty = places.with_columns(item=pl.lit(WHOLE), text=pl.lit(""), tokens=0, tokens_cut=0, state_hash=pl.lit(""))
+    filled = empty.with_columns(retrieved=pl.lit([], pl.List(pl.String)))
+    return filled.select(pl.col(name).cast(dtype) for name, dtype in APPLOG_TABLES["contexts"].schema.items())
+
+
 QUESTIONS: dict[str, Callable[[Home, ReleaseSpec, str, str, Wanted], Questions]] = {
     "commerce": _pools,
     "onchain": _predictions,
+    "applogs": _states,
 }
 """Track → how its questions are made."""

@@ -8,12 +8,14 @@ from typing import Any
 from pipelines.exports.data_card import UNKNOWN
 from pipelines.exports.samples import Row, json_line
 from pipelines.exports.samples_card import samples_card
+from resources.code import copy_sources
 from resources.export_folder import export_folder, refuse_foreign
 from resources.home import Home
 from trailbench.console import Steps
 from trailbench.data_folder import checked_license, documents, origin_of
 from trailbench.exporting import ExportError
-from trailbench.harness_questions import QUESTIONS, Wanted
+from trailbench.harness_questions import QUESTIONS, Questions
+from trailbench.wanted_arms import Wanted
 
 
 def write_inspect_folder(
@@ -34,20 +36,28 @@ def write_inspect_folder(
         **{"context": questions.context, "prompts": questions.prompts},
     }
     with export_folder(to, says) as folder:
-        n = _write_lines(folder / "samples.jsonl", questions.samples)
+        n = write_questions(folder, questions, step, gold=gold)
         if not n:
             why = "; ".join(card["refusals"].values()) or "no user of it has an outcome to ask for"
             raise ExportError(f"release {manifest['release']} has no question: {why}")
-        if gold:
-            step("answers")
-            (folder / "gold").mkdir()
-            _write_lines(folder / "gold" / "targets.jsonl", questions.targets())
-        template = files("resources.inspect_tasks").joinpath(f"{questions.task}.py")
-        (folder / "task.py").write_text(template.read_text(encoding="utf-8"), encoding="utf-8")
         about = {"questions": n, "context": questions.context, "hash of the prompts": questions.prompts}
         text = samples_card(manifest, card, {**origin_of(spec), **about}, questions.task, gold, stated)
         (folder / "README.md").write_text(text, encoding="utf-8")
     return {"release": manifest["release"], "as": "inspect", "folder": str(to), "samples": n}
+
+
+def write_questions(folder: Path, questions: Questions, step: Steps, *, gold: bool = False) -> int:
+    """Write samples, what is right where `gold`, and what runs and scores them; the number of samples."""
+    n = _write_lines(folder / "samples.jsonl", questions.samples)
+    if gold:
+        step("answers")
+        (folder / "gold").mkdir()
+        _write_lines(folder / "gold" / "targets.jsonl", questions.targets())
+    template = files("resources.inspect_tasks").joinpath(f"{questions.task}.py")
+    (folder / "task.py").write_text(template.read_text(encoding="utf-8"), encoding="utf-8")
+    if questions.scored_by:
+        copy_sources(folder / "scoring", *questions.scored_by)
+    return n
 
 
 def _write_lines(file: Path, rows: Iterable[Row]) -> int:

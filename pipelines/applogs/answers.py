@@ -57,6 +57,12 @@ def standing(items: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
     return joined.sort(ITEM)
 
 
+def abstaining() -> pl.Expr:
+    """What a row of `standing` is worth where nothing is true: 1 for an abstention, 0 for all else; else null."""
+    right = (pl.col("status").cast(pl.String) == "abstained").cast(pl.Float64)
+    return pl.when(pl.col("expectation").cast(pl.String) != "value").then(right)
+
+
 def to_ask(questions: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
     """The questions that are still to be asked: never tried, or ended in an error; abstentions are not asked again."""
     done = answers.filter(~pl.col("status").cast(pl.String).is_in(ERRORS))

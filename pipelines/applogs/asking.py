@@ -15,8 +15,8 @@ from pydantic import BaseModel, ConfigDict
 
 from pipelines.applogs.answerers import MOST_CITED
 from pipelines.applogs.contexts import WHOLE
-from pipelines.applogs.json_text import JsonObject, dump, strict
-from pipelines.applogs.state_values import aligned, says_nothing
+from pipelines.applogs.json_text import JsonObject, dump
+from pipelines.applogs.reading_replies import said_by
 from pipelines.applogs.tables import table_of
 from pipelines.hashing import digest, digest_json
 from pipelines.memory.contract import Settings, Tokens, setting
@@ -130,7 +130,7 @@ def ask(
 
 def request(one: Prompted, settings: AskingSettings) -> Request:
     """The call that asks one question."""
-    shape = _shape(one.question)
+    shape = shape_of(one.question)
     schema = {
         "type": "object",
         "properties": {
@@ -166,7 +166,7 @@ def _service(template: str | None, slots: dict[str, str]) -> str:
     return fill(form, **slots, **({} if template is None else {"template": template}))
 
 
-def _shape(question: JsonObject) -> Any:
+def shape_of(question: JsonObject) -> Any:
     """The template of a question's answer; None where a message is asked for."""
     text = question["answer_template"] or question["output_template"]
     return None if text is None else json.loads(text)
@@ -191,22 +191,11 @@ def _read(one: Prompted, reply: Reply) -> JsonObject:
     if told.value is None:
         status = "transport_error" if told.status == "failed" else "parse_error"
         return _row(one, status, reason=f"reply_{told.status}", call=reply.key)
-    try:
-        value, shape = strict(dump(told.value.value)), _shape(one.question)
-    except (ValueError, RecursionError):
-        # A number beyond all bounds, half of a character, or nested without end.
-        return _row(one, "parse_error", reason="unsound", call=reply.key)
-    if says_nothing(value):
-        return _row(one, "abstained", call=reply.key)
-    if shape is None and not isinstance(value, str):
-        return _row(one, "parse_error", reason="no_text", call=reply.key)
-    if isinstance(shape, dict) and not isinstance(value, dict):
-        return _row(one, "parse_error", reason="no_object", call=reply.key)
-    value = value if shape is None else aligned(shape, value)
-    if says_nothing(value):
-        return _row(one, "parse_error", reason="other_names", call=reply.key)
+    said = said_by(told.value.value, shape_of(one.question))
+    if said.status != "ok":
+        return _row(one, said.status, reason=said.reason, call=reply.key)
     evidence = [cited for cited in dict.fromkeys(told.value.evidence) if cited]
-    return _row(one, "ok", answer=dump(value), evidence=evidence, call=reply.key)
+    return _row(one, "ok", answer=dump(said.answer), evidence=evidence, call=reply.key)
 
 
 def _row(one: Prompted, status: str, **more: Any) -> JsonObject:

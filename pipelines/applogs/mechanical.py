@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from pipelines.applogs.answers import ITEM
+from pipelines.applogs.answers import ITEM, abstaining
 from pipelines.applogs.json_text import canonical, dump
 from pipelines.applogs.mentions import mentioned
 from pipelines.applogs.state_values import ROOT
@@ -107,6 +107,12 @@ def item_agreements(agreed: pl.DataFrame) -> pl.DataFrame:
     passed = (agreement.filter(gate).fill_null(1.0) == 1.0).all()
     rest = agreement.filter(~gate & pl.col("judged")).mean()
     return agreed.group_by(ITEM).agg(pl.when(passed).then(rest).otherwise(0.0).alias("mechanical")).sort(ITEM)
+
+
+def scores_by_rule(standing: pl.DataFrame, agreed: pl.DataFrame) -> pl.DataFrame:
+    """`mechanical` of every row of `standing`: `item_agreements`, or `answers.abstaining` where nothing is true."""
+    rows = standing.select(*ITEM, abstaining().alias("abstained")).join(item_agreements(agreed), on=ITEM, how="left")
+    return rows.select(*ITEM, pl.coalesce("abstained", "mechanical").alias("mechanical"))
 
 
 def _typed(rows: pl.DataFrame) -> pl.Expr:

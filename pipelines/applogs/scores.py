@@ -6,9 +6,9 @@ judge failed on counts 0 in the score and 1 in its bound.
 
 import polars as pl
 
-from pipelines.applogs.answers import ITEM
+from pipelines.applogs.answers import ITEM, abstaining
 from pipelines.applogs.evidence import evidence_scores
-from pipelines.applogs.mechanical import item_agreements
+from pipelines.applogs.mechanical import scores_by_rule
 from pipelines.applogs.tables import APPLOG_TABLES
 from pipelines.evaluation.judging import PARTS
 from pipelines.evaluation.judging.core_detail import CORE, DETAIL, item_scores
@@ -60,17 +60,15 @@ def units(
     worth 1 and any other answer to such a question 0. Raises `BadVerdicts`, `MixedJudges`.
     """
     scored = _core_detail(standing, agreed, verdicts)
-    abstain = pl.col("expectation") != "value"
-    answered = pl.when(abstain).then((pl.col("status") == "abstained").cast(pl.Float64))
+    nothing = abstaining()
     rows = (
         standing.join(scored, on=ITEM, how="left")
-        .join(item_agreements(agreed), on=ITEM, how="left")
+        .join(scores_by_rule(standing, agreed), on=ITEM, how="left")
         .join(_points(agreed, correct), on=ITEM, how="left")
         .with_columns(evidence_scores())
         .with_columns(
-            *(answered.otherwise(pl.col(name)).alias(name) for name in ("score", "compat_score", "score_bound")),
-            answered.otherwise(pl.col("mechanical")).alias("mechanical"),
-            pl.when(abstain).then(1).otherwise(pl.col("n_fields").fill_null(0)).alias("n_fields"),
+            *(pl.coalesce(nothing, name).alias(name) for name in ("score", "compat_score", "score_bound")),
+            pl.when(nothing.is_not_null()).then(1).otherwise(pl.col("n_fields").fill_null(0)).alias("n_fields"),
             pl.col("n_judge_errors").fill_null(0),
         )
     )

@@ -9,6 +9,8 @@ from typing import Any
 
 import polars as pl
 
+from pipelines.applogs import asking
+from pipelines.applogs.json_text import dump
 from pipelines.evaluation.readers import UNIT
 from pipelines.evaluation.readers.llm import LlmReaderSettings, label_names, pool_prompts, pool_request
 from pipelines.memory.contract import Tokens
@@ -78,3 +80,30 @@ def prediction_targets(targets: pl.DataFrame, layer: str, outcomes: Mapping[byte
 def target_id(layer: str, wallet: bytes, event: int) -> str:
     """Id of a target, as the accounting of model calls names it."""
     return f"{layer}:{wallet.hex()}:{event}"
+
+
+def state_samples(
+    contexts: pl.DataFrame, questions: pl.DataFrame, tokens: Tokens, settings: asking.AskingSettings
+) -> Iterator[Row]:
+    """One sample for every question (rows of `tasks`) that has a context, by user, checkpoint and item."""
+    for one in asking.prompted(contexts, questions, tokens, settings):
+        about = {name: one.question[name] for name in ("user_id", "checkpoint_id", "task")}
+        yield sample(asking.request(one, settings), {**about, "shape": asking.shape_of(one.question)})
+
+
+_OF_TARGET = ("task", "expectation", "family", "service_family", "state_key", "reference")
+
+
+def state_targets(gold_items: pl.DataFrame, gold_parts: pl.DataFrame, minutes: float) -> Iterator[Row]:
+    """What is right of every item, with the parts and the tolerance it is scored by, in the order of `state_samples`.
+
+    `target` is the right answer as JSON, or in words where a message is asked for.
+    """
+    parts: dict[str, list[Row]] = {}
+    for part in gold_parts.sort("user_id", "item", "place").drop("user_id").iter_rows(named=True):
+        parts.setdefault(part.pop("item"), []).append(part)
+    for row in gold_items.sort("user_id", "checkpoint_id", "item").iter_rows(named=True):
+        own = parts.get(row["item"], [])
+        words = "; ".join(part["criterion"] for part in own if part["criterion"]) or dump(None)
+        told = {name: row[name] for name in _OF_TARGET}
+        yield {"id": row["item"], "target": row["reference"] or words, **told, "minutes": minutes, "parts": own}

@@ -6,7 +6,9 @@ from typing import Any
 from pipelines.exports.data_card import GOLD_CAUTION, UNKNOWN, front_matter, release_facts
 from pipelines.exports.markdown import escaped
 
-_PART = {"pools": "-T pool=infer", "predictions": "-T layer=belief"}
+_PART = {"pools": "-T pool=infer", "predictions": "-T layer=belief", "states": "-T kind=free_form"}
+_NEEDS = {"states": " polars"}
+"""What else is to be installed."""
 _NUMBERS = {
     "pools": (
         "`remember` and `infer`: chosen positives / positives over all questions of the pool; `…_by_user`: the mean of "
@@ -18,6 +20,16 @@ _NUMBERS = {
         "`…_accuracy`: final side, or direction; `…_mae`, `…_medae`: mean and median absolute error of the confidence, "
         "or of the amount in millionths of a share. A target without a usable answer is wrong, its confidence error is "
         "1 and its amount counts as 0. These are the scores of trailbench's table `prediction_units`, reading `all`.",
+    ),
+    "states": (
+        "`state_completion`, `personalised_service`, `free_form`: mean over questions of the agreement of an answer's "
+        "fields with the truth by rule (times within minutes, weekdays as sets, entities by name); "
+        "`free_form_no_longer`, `free_form_never`: share of abstentions where nothing is true. `…_by_user`: mean over "
+        "users of that over their checkpoints. These are the scores `mechanical` of trailbench's table `applog_units`, "
+        "by the same code: it lies in `scoring/`, as it was when this folder was made, and needs polars.",
+        "A question of which no field can be compared by rule has no score and enters no mean.",
+        "trailbench's own reader asks once more where a reply cannot be read, `task.py` does not. Citations are asked "
+        "for and not scored here.",
     ),
 }
 _APART = (
@@ -47,11 +59,11 @@ def samples_card(
     gold: bool,
     stated: str = UNKNOWN,
 ) -> str:
-    """README.md of a folder of questions; `task` is the kind of questions: pools or predictions."""
+    """README.md of a folder of questions; `task` is the kind of questions: pools, predictions or states."""
     parts = [
         f"# trailbench {escaped(manifest['track'])} {escaped(manifest['release'])}: {task}",
         "Questions of a frozen benchmark of user memory, for inspect:",
-        f"```\npip install inspect-ai\ninspect eval task.py --model PROVIDER/MODEL\n"
+        f"```\npip install inspect-ai{_NEEDS.get(task, '')}\ninspect eval task.py --model PROVIDER/MODEL\n"
         f"inspect eval task.py {_PART[task]} --model PROVIDER/MODEL\n```",
         "## Answers",
         *([_APART, GOLD_CAUTION] if gold else [_APART, _WITHOUT]),

@@ -1,6 +1,7 @@
 """Third-party packages with a memory method, as an installer leaves them; a small on-chain release."""
 
 import csv
+import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -8,6 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 from hostile_names import HOSTILE_NAMES
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "applogs"))
 
 METHOD = """
     {imports}
@@ -65,6 +68,18 @@ def chain_built(cli: Callable[..., SimpleNamespace], tmp_path_factory: pytest.Te
     )
     words = ("--source", "polygon_logs", "--config", config, "--home", home, "--json")
     result = cli("build", folder / "logs-001.jsonl", folder / "markets.json", *words)
+    assert result.code == 0, result.err
+    return SimpleNamespace(**{**result.json, "home": home})
+
+
+@pytest.fixture(scope="session")
+def lives_built(cli: Callable[..., SimpleNamespace], tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
+    """A home folder with a release of three users of app logs; experiments of different names do not meet there."""
+    from applog_lives import write_drop
+
+    folder = tmp_path_factory.mktemp("lives-built")
+    home = folder / "home"
+    result = cli("build", "--track", "applogs", write_drop(folder / "drop"), "--home", home, "--shards", 1, "--json")
     assert result.code == 0, result.err
     return SimpleNamespace(**{**result.json, "home": home})
 

@@ -3,6 +3,7 @@
 import json
 import re
 from hashlib import sha256
+from typing import Any
 
 from model_server import Answer, Call, too_long
 
@@ -70,3 +71,38 @@ def predicting(call: Call) -> str | Answer:
         "",
         '{"direction": "BUY", "amount": 99000000, "why": "x"}',
     )[number]
+
+
+NAMED = {
+    **{"statement": "calm jazz", "style": "loud rock, mostly", "venue": "Olive Hill (north)", "value": "Thai Garden"},
+    **{"frequency_type": "every week", "days_of_week": ["Sunday", "Monday"], "start_time": "9:33"},
+}
+"""Field → what a scripted endpoint says of it."""
+
+
+def stating(call: Call) -> str | Answer:
+    """States of every kind, by what is asked: right, near, nothing, in words, cut off, declined, of another form."""
+    number = int(sha256(call.text.encode()).hexdigest(), 16)
+    value = _stated("value", call.schema["properties"]["value"])  # type: ignore[index]
+    whole = json.dumps({"value": value, "evidence": re.findall(r'"app_log_id":"(log_\d+)"', call.text)[:2]})
+    return (
+        whole,
+        f"```json\n{whole}\n```",
+        '{"value": null, "evidence": []}',
+        whole,
+        f"It is {whole}",
+        too_long(whole),
+        json.dumps({"value": value, "evidence": "log_1"}),
+        whole,
+        '{"value": null, "evidence": []}',
+        Answer(whole, finish="content_filter"),
+        json.dumps({"value": ["Olive Hill"], "evidence": []}),
+    )[number % 11]
+
+
+def _stated(name: str, shape: dict[str, Any]) -> Any:
+    if shape.get("type") == "object":
+        return {inner: _stated(inner, of) for inner, of in shape["properties"].items()}
+    if shape == {"type": ["string", "null"]}:
+        return "Your budget review is due, as every Sunday at 10:30."
+    return NAMED.get(name)

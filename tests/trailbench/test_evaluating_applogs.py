@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from inspecting import folder_of, lines
 from model_server import (
     Answer,
     Call,
@@ -24,6 +25,14 @@ from model_server import (
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "applogs"))
 from applog_lives import USERS
+from prediction_reader import read_predictions
+
+from pipelines.applogs.answers import standing
+from pipelines.applogs.asking import NOTHING
+from pipelines.applogs.board_summaries import published_metrics
+from pipelines.applogs.mechanical import agreements
+from pipelines.applogs.scores import points_by_rule, units
+from pipelines.prompts.quoting import quoted
 
 Cli = Callable[..., SimpleNamespace]
 WITHOUT_MODEL = """
@@ -58,6 +67,16 @@ def release(lives_built: SimpleNamespace) -> SimpleNamespace:
     return lives_built
 
 
+@pytest.fixture(scope="module")
+def small(cli: Cli, lives_built: SimpleNamespace, tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
+    """What is said of `WITHOUT_MODEL` when it is evaluated first, and the `file` that it stands in."""
+    file = tmp_path_factory.mktemp("small") / "small.yaml"
+    file.write_text(WITHOUT_MODEL)
+    result = cli("evaluate", "--experiment", file, "--home", lives_built.home, "--json")
+    assert result.code == 0, result.err
+    return SimpleNamespace(**vars(result), file=file)
+
+
 @pytest.fixture
 def evaluate(cli: Cli, release: SimpleNamespace, tmp_path: Path) -> Callable[..., SimpleNamespace]:
     def call(text: str, command: str = "evaluate") -> SimpleNamespace:
@@ -84,11 +103,9 @@ def table(
 
 
 def test_every_question_is_answered_or_counted_and_the_second_run_makes_nothing(
-    release: SimpleNamespace, evaluate: Callable[..., SimpleNamespace]
+    release: SimpleNamespace, small: SimpleNamespace, evaluate: Callable[..., SimpleNamespace]
 ) -> None:
-    result = evaluate(WITHOUT_MODEL)
-    assert result.code == 0, result.err
-    answer = result.json
+    answer = small.json
     questions = table(release, "answers", "small~routine~rule")
     assert answer["units"] == 6 * questions.height > 0 and answer["users"] == len(USERS)
     assert sum(answer["statuses"].values()) == answer["units"] and set(answer["statuses"]) == {"ok", "abstained"}
@@ -335,3 +352,72 @@ def test_a_memory_that_asks_a_model_goes_on_where_it_was_cut_off(
     assert said["status"].cast(pl.String).unique().to_list() == ["ok"]
     # Its own words, or a log that waits to be taken in and stands there as it is.
     assert said["answer"].str.contains("letters|Olive Hill").all() and said["answer"].str.contains("letters").any()
+
+
+def test_prompts_are_handed_on_with_what_a_memory_delivered_and_never_with_what_the_oracle_is_shown(
+    release: SimpleNamespace, small: SimpleNamespace, cli: Cli, tmp_path: Path
+) -> None:
+    def prompts(*words: object) -> dict[str, str]:
+        samples = lines(folder_of(cli, release, tmp_path / "folder", *words) / "samples.jsonl")
+        return {one["id"]: one["input"][1]["content"] for one in samples}
+
+    bare = prompts()
+    assert sorted(bare) == sorted(table(release, "tasks")["item"])
+    assert "needs polars" in (tmp_path / "folder" / "README.md").read_text()
+    words = ("--experiment", small.file, "--method")
+    searched = prompts(*words, "rag_bm25")
+    delivered = dict(table(release, "contexts", "small~rag_bm25~extractive~3000").select("item", "text").iter_rows())
+    assert searched.keys() == bare.keys() == delivered.keys() and any(delivered.values())
+    for item, prompt in searched.items():
+        before, after = bare[item].split(NOTHING, 1)
+        assert prompt == before + quoted(delivered[item], NOTHING) + after
+    for method in ("oracle", "routine"):
+        refused = cli("export", "--as", "inspect", "--to", tmp_path / "x", "--home", release.home, *words, method)
+        assert refused.code == 2 and "by --method: recent_k, rag_bm25" in " ".join(refused.err.split())
+
+
+@pytest.mark.parametrize(
+    ("method", "reader"), [("recent_k", "extractive"), ("oracle", "extractive"), ("routine", "rule")]
+)
+def test_prediction_files_give_the_published_metrics_again(
+    release: SimpleNamespace, small: SimpleNamespace, cli: Cli, tmp_path: Path, method: str, reader: str
+) -> None:
+    to = tmp_path / "predictions"
+    words = ("export", "--as", "dynamicmem", "--experiment", small.file, "--method", method, "--home", release.home)
+    assert "add --gold" in cli(*words, "--to", to).err
+    result = cli(*words, "--gold", "--to", to, "--json")
+    assert result.code == 0, result.err
+    users = sorted(path.parent.name for path in to.glob("*/predictions.json"))
+    assert users == list(USERS) and result.json["users"] == 3
+    places = table(release, "checkpoints")
+    published = pl.col("task").cast(pl.String).is_in(["state_completion", "personalised_service"])
+    items = table(release, "gold_items", wall="gold").filter(published)
+    read = []
+    for user in users:
+        own = places.filter(user_id=user).select("as_of", "checkpoint_id").iter_rows()
+        as_of = {f"{moment:%Y-%m-%d %H:%M:%S}": name for moment, name in own}
+        read.append(read_predictions((to / user / "predictions.json").read_text(), as_of, items))
+    stand = standing(items, pl.concat(read))
+    agreed = agreements(table(release, "gold_parts", wall="gold"), stand)
+    again = published_metrics((method, reader, 0), units(stand, agreed, correct=points_by_rule(agreed)), stand)
+    board = pl.read_parquet(Path(small.json["report"]).parent / "applog_compat.parquet")
+    ours = board.filter(method=method, reader=reader)
+    metrics = [dict(rows.select("metric", "value").iter_rows()) for rows in (again, ours)]
+    assert metrics[0] == pytest.approx(metrics[1]) and len(metrics[1]) >= 15
+    assert metrics[1]["rq3_apply_key_coverage_mean"] > 0 and ours["value"].n_unique() > 4
+
+
+def test_whose_answers_are_handed_on_is_asked_where_it_is_open(
+    release: SimpleNamespace, small: SimpleNamespace, cli: Cli, tmp_path: Path
+) -> None:
+    words = ("export", "--as", "dynamicmem", "--to", tmp_path / "x", "--home", release.home, "--gold")
+    named = ("--experiment", small.file)
+    for more, says in (
+        ((), "name its experiment by --experiment"),
+        (named, "by --method: routine, last_value, majority_choice, recent_k, rag_bm25, oracle"),
+        ((*named, "--method", "recent_k", "--reader", "llm"), "name a reader of small by --reader: extractive"),
+        ((*named, "--method", "recent_k", "--budget", 9), "name a budget of small by --budget: 3000"),
+    ):
+        refused = cli(*words, *more)
+        assert refused.code == 2 and says in " ".join(refused.err.split()), refused.err
+    assert list(tmp_path.iterdir()) == []

@@ -69,8 +69,11 @@ def test_names_of_a_hostile_log_end_no_line_and_no_card(hostile: SimpleNamespace
         (("--as", "inspect", "--experiment", "nothing.yaml"), "no experiment 'nothing.yaml'"),
         (("--as", "inspect", "--license", "a b"), "as cc-by-4.0"),
         (("--as", "huggingface", "--experiment", "demo"), "--experiment goes with --as inspect"),
+        (("--as", "inspect", "--reader", "llm"), "--reader goes with --as dynamicmem"),
+        (("--as", "dynamicmem", "--license", "mit"), "--license goes with a folder that has a card"),
+        (("--as", "dynamicmem", "--experiment", "demo"), "is of track commerce"),
         (("--as", "huggingface", "--table", "visits"), "name one of the two"),
-        (("--table", "visits", "--license", "mit"), "--license goes with --as"),
+        (("--table", "visits", "--license", "mit"), "--license goes with a folder that has a card"),
         ((), "--table, or a kind of folder by --as"),
     ],
 )
@@ -139,16 +142,17 @@ def test_without_an_experiment_every_test_target_is_asked(
     assert {one["id"] for one in seen["none"]} == ids
 
 
-def test_both_tasks_read_json_and_ask_alike_and_import_nothing_of_ours() -> None:
+def test_all_tasks_read_json_and_ask_alike_and_import_nothing_that_stays_here() -> None:
     folder = Path(__file__).resolve().parents[2] / "resources" / "inspect_tasks"
-    trees = [ast.parse((folder / f"{name}.py").read_text()) for name in ("pools", "predictions")]
+    trees = [ast.parse((folder / f"{name}.py").read_text()) for name in ("pools", "predictions", "states")]
     for name in ("read_json", "lines", "sample", "ask"):
-        one, other = (
+        one, *others = (
             next(node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name)
             for tree in trees
         )
-        assert ast.dump(one) == ast.dump(other), name
-    allowed = {"json", "re", "collections", "pathlib", "typing", "statistics", "inspect_ai"}
+        assert [ast.dump(other) for other in others] == [ast.dump(one)] * 2, name
+    # What scores states goes with the task, into a folder of its own.
+    allowed = {"json", "re", "sys", "collections", "pathlib", "typing", "statistics", "inspect_ai", "pipelines"}
     for tree in trees:
         modules = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
         modules |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}

@@ -16,11 +16,11 @@ def export(
         str | None, typer.Option(help="Table, for example visits, batches, transitions, pools, positives.")
     ] = None,
     form: Annotated[
-        Literal["huggingface", "inspect"] | None,
+        Literal["huggingface", "inspect", "dynamicmem"] | None,
         typer.Option(
             "--as",
-            help="A folder instead: all tables as Parquet with a data card (huggingface), or the questions as samples "
-            "that `inspect eval` runs (inspect).",
+            help="A folder instead: all tables as Parquet with a data card (huggingface), the questions as samples "
+            "that `inspect eval` runs (inspect), or the answers of an app-log arm as prediction files (dynamicmem).",
         ),
     ] = None,
     home: HomeOption = None,
@@ -31,13 +31,19 @@ def export(
         str | None, typer.Option("--license", help="With --as: license of the log, as cc-by-4.0; else unknown.")
     ] = None,
     experiment: Annotated[
-        str | None, typer.Option(help="With --as inspect: the experiment whose questions and memories are taken.")
+        str | None,
+        typer.Option(
+            help="With --as inspect or dynamicmem: the experiment whose questions, memories, answers are taken."
+        ),
     ] = None,
     method: Annotated[
-        str | None, typer.Option(help="With --as inspect: whose memory is shown, as the leaderboard names it.")
+        str | None, typer.Option(help="With --experiment: whose memory, as the leaderboard names the method.")
     ] = None,
     budget: Annotated[
-        int | None, typer.Option(help="With --as inspect: tokens of the readouts, where the experiment has several.")
+        int | None, typer.Option(help="With --experiment: tokens of the readouts, where the experiment has several.")
+    ] = None,
+    reader: Annotated[
+        str | None, typer.Option(help="With --as dynamicmem: whose answers, where the experiment has several readers.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -47,11 +53,13 @@ def export(
         refuse("name a table by --table, or a kind of folder by --as")
     if form is not None and table is not None:
         refuse("--table writes one table to a file, --as all of them to a folder; name one of the two")
-    for option, value in (given if form != "inspect" else {}).items():
+    for option, value in (given if form not in ("inspect", "dynamicmem") else {}).items():
         if value is not None:
-            refuse(f"{option} goes with --as inspect")
-    if form is None and stated is not None:
-        refuse("--license goes with --as: a single table has no card")
+            refuse(f"{option} goes with --as inspect or --as dynamicmem")
+    if form != "dynamicmem" and reader is not None:
+        refuse("--reader goes with --as dynamicmem")
+    if form in (None, "dynamicmem") and stated is not None:
+        refuse("--license goes with a folder that has a card: --as huggingface or --as inspect")
     use_home(home)
     with errors():
         from resources.home import open_home
@@ -65,7 +73,7 @@ def export(
             says = f"{rows:,} rows of {table} written to {to}"
         else:
             with progress(as_json) as step:
-                made = _folder(opened, release, to, form, step, gold, stated, (experiment, method, budget))
+                made = _folder(opened, release, to, form, step, gold, stated, (experiment, method, budget, reader))
             says = f"{_counted(made)} written to {to}"
         if as_json:
             print_json(made)
@@ -81,7 +89,7 @@ def _folder(
     step: Any,
     gold: bool,
     stated: str | None,
-    wanted: tuple[str | None, str | None, int | None],
+    wanted: tuple[str | None, str | None, int | None, str | None],
 ) -> dict[str, Any]:
     from pipelines.exports.data_card import UNKNOWN
 
@@ -89,7 +97,12 @@ def _folder(
         from trailbench.data_folder import write_data_folder
 
         return write_data_folder(home, release, to, step, gold=gold, stated=stated or UNKNOWN)
-    from trailbench.harness_questions import Wanted
+    from trailbench.wanted_arms import Wanted
+
+    if form == "dynamicmem":
+        from trailbench.prediction_folder import write_prediction_folder
+
+        return write_prediction_folder(home, release, to, Wanted(*wanted), step, gold=gold)
     from trailbench.inspect_folder import write_inspect_folder
 
     return write_inspect_folder(home, release, to, Wanted(*wanted), step, gold=gold, stated=stated or UNKNOWN)
@@ -98,6 +111,8 @@ def _folder(
 def _counted(made: dict[str, Any]) -> str:
     if "samples" in made:
         return f"{made['samples']:,} questions"
+    if "users" in made:
+        return f"predictions of {made['users']:,} users"
     return f"{sum(made['rows'].values()):,} rows of {len(made['rows'])} tables"
 
 

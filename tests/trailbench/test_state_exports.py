@@ -1,0 +1,118 @@
+"""Exported questions on app logs under inspect_ai: the same messages, answers and scores as of our own reader."""
+
+import json
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import polars as pl
+import pytest
+from inspecting import lines, run_inspect, sent
+from inspecting_texts import stating
+from model_server import model_server
+
+from pipelines.applogs.answers import standing
+from pipelines.applogs.asking import AskingSettings, ask, prompts
+from pipelines.applogs.contexts import WHOLE
+from pipelines.applogs.mechanical import agreements
+from pipelines.applogs.scores import units
+from pipelines.applogs.summary import checkpoint_scores, over_checkpoints
+from pipelines.applogs.tables import table_of
+from pipelines.exports.samples import state_samples, state_targets
+from pipelines.models import Message, Reply, Request
+from resources.tokenizer import load_tokens
+from trailbench.harness_questions import SCORED_BY, Questions
+from trailbench.inspect_folder import write_questions
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "applogs"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "memory"))
+from applog_lives import asked, checkpoints, logs
+from scripted_models import Scripted
+
+LOGS = logs(("u1", "u2"))
+PLACES = checkpoints(LOGS)
+ASKED = asked(LOGS, PLACES)
+MINUTES = 4.0
+
+
+def contexts() -> pl.DataFrame:
+    """The first logs, but to one user nothing at all."""
+    records = dict(LOGS.group_by("user_id", maintain_order=True).agg(pl.col("record").head(4)).iter_rows())
+    rows = [
+        {**place, "item": WHOLE, "text": "" if place["user_id"] == "u2" else "\n".join(records[place["user_id"]])}
+        for place in PLACES.select("user_id", "checkpoint_id").to_dicts()
+    ]
+    return table_of("contexts", [{**row, "tokens": 1, "tokens_cut": 0, "state_hash": ""} for row in rows])
+
+
+def replied(request: Request) -> Reply:
+    """What the scripted endpoint says, as the engine hands it on."""
+    answer: Any = stating(SimpleNamespace(text=request.messages[-1].text, schema=request.schema))  # type: ignore[arg-type]
+    if isinstance(answer, str):
+        return Reply(answer, "ok", "key")
+    return Reply(answer.text, "truncated") if answer.finish == "length" else Reply("", "refused")
+
+
+def spoken(messages: tuple[Message, ...]) -> tuple[tuple[str, str], ...]:
+    return tuple((one.speaker, one.text) for one in messages)
+
+
+def test_states_get_the_same_messages_answers_and_scores_as_from_our_own_reader(tmp_path: Path) -> None:
+    tokens, settings, model = load_tokens(), AskingSettings(retries=0), Scripted(replied)
+    told = ask(model, contexts(), ASKED.questions, tokens, settings)
+    stand = standing(ASKED.gold_items, told)
+    ours = units(stand, agreements(ASKED.gold_parts, stand, MINUTES))
+    assert set(ours["status"].cast(pl.String)) == {"ok", "abstained", "parse_error"}
+    reasons = {"reply_truncated", "reply_refused", "reply_not_json", "reply_wrong_schema", "no_object"}
+    assert reasons <= set(told["reason"])
+    empty = ours.filter(pl.col("expectation").cast(pl.String) == "never")
+    assert set(empty["mechanical"]) == {0.0, 1.0}, "some abstain from what is not true and some do not"
+    for task in ours["task"].unique():
+        assert ours.filter(pl.col("task") == task)["mechanical"].n_unique() >= 2
+    assert ours["mechanical"].n_unique() >= 5, "right, in part, wrong"
+
+    samples = state_samples(contexts(), ASKED.questions, tokens, settings)
+    questions = Questions(
+        "states", "", prompts(), samples, lambda: state_targets(ASKED.gold_items, ASKED.gold_parts, MINUTES), SCORED_BY
+    )
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    assert write_questions(folder, questions, lambda _: None, gold=True) == ASKED.questions.height  # type: ignore[arg-type]
+    written = lines(folder / "samples.jsonl")
+    assert [one["id"] for one in written] == [one["id"] for one in lines(folder / "gold" / "targets.jsonl")]
+    assert {name for one in written for name in one["metadata"]} == {
+        *("user_id", "checkpoint_id", "task", "shape", "reply"),
+    }  # fmt: skip
+    with model_server(stating) as server:
+        run = run_inspect(folder, server.base_url, tmp_path / "logs")
+        theirs = {sent(call.body["messages"]): call for call in server.chats}
+    sought = {spoken(request.messages): request for request in model.asked}
+    assert theirs.keys() == sought.keys()
+    for messages, call in theirs.items():
+        schema = json.loads(json.dumps(sought[messages].schema))
+        del schema["properties"]["evidence"]["maxItems"]
+        assert call.schema == schema and call.body["temperature"] == 0
+
+    scores = {name: one["scores"]["agreement"] for name, one in run.samples.items()}
+    assert {name: (one["value"], one["metadata"]["status"]) for name, one in scores.items()} == {
+        row["item"]: (row["mechanical"], row["status"]) for row in ours.to_dicts()
+    }
+    answers = {name: json.loads(one["answer"]) for name, one in scores.items() if one["answer"]}
+    assert answers == {row["item"]: json.loads(row["answer"]) for row in told.drop_nulls("answer").to_dicts()}
+    means = over_checkpoints(checkpoint_scores(ours), "mechanical").filter(family="all")
+    expected = {
+        f"{task}{'' if expectation == 'value' else f'_{expectation}'}_by_user": value
+        for task, expectation, value in means.select("task", "expectation", "value").iter_rows()
+    }
+    found = {name: value for name, value in run.metrics.items() if name.endswith("_by_user")}
+    assert found == pytest.approx(expected) and len(expected) == 4 == len(run.metrics) // 2
+    assert run.status == "success"
+
+
+def test_no_prompt_holds_what_is_right() -> None:
+    bare = contexts().with_columns(text=pl.lit(""))
+    samples = "".join(map(json.dumps, state_samples(bare, ASKED.questions, load_tokens(), AskingSettings())))
+    targets = "".join(map(json.dumps, state_targets(ASKED.gold_items, ASKED.gold_parts, MINUTES)))
+    for value in ("Thai Garden", "Olive Hill", "calm jazz", "loud rock", "aqp_", "identity", "expectation"):
+        assert value in targets and value not in samples
