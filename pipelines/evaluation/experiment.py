@@ -83,10 +83,14 @@ class Experiment(BaseModel):
         default=["embedding"], min_length=1, description="task readers; `llm:NAME` names the model"
     )
     judges: list[ReaderName] = Field(
-        default=[], description="rubrics by which a model judges readouts; `grounded:NAME` names the model"
+        default=[],
+        description="rubrics by which a model judges readouts (of app logs: answers, and why they fail); "
+        "`grounded:NAME` names the model",
     )
     judged: Count = Field(
-        default=20, description="size of the keyed sample of readouts that are judged, the same of every memory"
+        default=20,
+        description="size of the keyed sample of readouts (of app logs: questions) that are judged, the same of every "
+        "memory",
     )
     models: dict[Role, str] = Field(default={}, description="role → model name, instead of the configured one")
     limits: Limits = Field(default=Limits(), description="limits of the model calls")
