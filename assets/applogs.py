@@ -101,7 +101,7 @@ def state_keys(given: Given) -> Made:
     RELEASE_SHARDS,
     tables=ASKED,
     reads=("app_logs", "checkpoints", "state_keys", *DROP_TABLES[1:]),
-    thresholds=("truth", "tasks", "only_told", "never_keys", "seed"),
+    thresholds=("truth", "tasks", "only_told", "never_keys", "most_listed", "seed"),
     code=_modules("merging", "questions"),
 )
 def tasks(given: Given) -> Made:

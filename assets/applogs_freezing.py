@@ -19,7 +19,7 @@ from pipelines.applogs.step_tables import DROP_TABLES, DROPPED, RELEASED
 from pipelines.commerce.funnel import funnel
 from resources.dag import GoldStore, InputStore
 
-COUNTED = ("app_logs", "checkpoints", "gold_items", "gold_states", "state_intervals", "state_evidence")
+COUNTED = ("app_logs", "checkpoints", "gold_items", "gold_parts", "gold_states", "state_intervals", "state_evidence")
 FROZEN = (*RELEASED, "state_keys", "applog_funnel")
 AUDITED_USERS = 3
 """Users whose future is replaced before a release is frozen."""

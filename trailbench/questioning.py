@@ -18,6 +18,7 @@ from pipelines.applogs.extracting import fingerprint as extractive_fingerprint
 from pipelines.applogs.failures import FAILURE, failure_parts
 from pipelines.applogs.judging import JUDGES, drawn_items
 from pipelines.applogs.peers import TOP
+from pipelines.applogs.question_forms import NO_KEY
 from pipelines.applogs.scores import judge_parts
 from pipelines.applogs.tables import table_of
 from pipelines.evaluation.experiment import Experiment
@@ -36,8 +37,8 @@ from trailbench.console import out, plain, print_table
 from trailbench.exporting import ExportError
 from trailbench.judging import VERDICT_TOKENS, judges_of
 
-REPLY_TOKENS = 120
-"""Of an answer with its evidence, about."""
+REPLY_TOKENS, LIST_TOKENS = 120, 1_200
+"""Of an answer with its evidence, and of a list of many, about."""
 REPLY_SHARE = 0.5
 """How much of the room for a reply a memory's call is taken to use."""
 LEGEND = """
@@ -124,9 +125,10 @@ def _answers(
     bare = questions.select("user_id", "checkpoint_id").unique().with_columns(item=pl.lit(WHOLE), text=pl.lit(""))
     sent = list(asking.prompted(table_of("contexts", bare.to_dicts()), questions, tokens, settings))
     fixed = sum(one.tokens for one in sent)
+    replies = sum(LIST_TOKENS if one.question["task"] == NO_KEY else REPLY_TOKENS for one in sent)
     for spec in specs:
         name = spec.arm.reader.partition(":")[2] or spec.models.get("reader", "")
-        yield "reader", name, Workload(len(sent), fixed + length(spec) * len(sent), REPLY_TOKENS * len(sent))
+        yield "reader", name, Workload(len(sent), fixed + length(spec) * len(sent), replies)
 
 
 def _judges(

@@ -22,6 +22,7 @@ from expectations.invariants.rules import (
     ordered,
     same_rows,
 )
+from pipelines.applogs.question_forms import NO_KEY
 from pipelines.applogs.step_tables import DROP_TABLES
 from pipelines.findings import Finding
 from pipelines.hashing import bucket_column
@@ -92,7 +93,8 @@ def checkpoints(frames: Frames, settings: Any) -> list[Finding]:
 def tasks(frames: Frames, settings: Any) -> list[Finding]:
     """A question or a scenario each, templates of blanks; companions `checkpoints`, `gold_items`."""
     frame = frames["tasks"]
-    service = pl.col("task").cast(pl.String) == "personalised_service"
+    task = pl.col("task").cast(pl.String)
+    service, of_list = task == "personalised_service", task == NO_KEY
     told = pl.concat_str("answer_template", "output_template", ignore_nulls=True)
     leaves = told.str.extract_all(r'"[^"]*"(?:\s*:)?|-?\d[\d.eE+-]*|true|false')
     blank = pl.element().str.contains(r":$") | pl.element().is_in(['"<fill the blank>"', '"<fill>"', '""'])
@@ -100,13 +102,14 @@ def tasks(frames: Frames, settings: Any) -> list[Finding]:
         ordered("tasks", frame),
         never(
             "put",
-            "a service has a scenario and names no state, another question its words and its state",
+            "a service has a scenario and names no state, a list words and a family, all else words and a state",
             frame,
             pl.any_horizontal(
                 pl.col("scenario").is_null() == service,
                 pl.col("instruction").is_null() == service,
                 pl.col("question_text").is_null() != service,
-                pl.col("state_key").is_null() != service,
+                pl.col("state_key").is_null() != (service | of_list),
+                pl.col("asked_family").is_not_null() != of_list,
                 pl.col("service_family").is_null() == service,
             ),
         ),
@@ -137,6 +140,8 @@ def gold_items(frames: Frames, settings: Any) -> list[Finding]:
               made & value & pl.col("reference").is_null() & pl.col("service_family").is_null()),
         never("nothing_shows_nothing", "what is not true is shown by no log", frame,
               ~value & (pl.col("evidence").list.len() > 0)),
+        never("one_state", "only a list is of no one state", frame,
+              pl.col("state_key").is_null() != (pl.col("task").cast(pl.String) == NO_KEY)),
     ]  # fmt: skip
     if missing := lacking(frames, "gold_parts"):
         return [*findings, not_checked("has_parts", *missing)]
@@ -153,7 +158,8 @@ def gold_parts(frames: Frames, settings: Any) -> list[Finding]:
         numbered(frame, "place", _ITEM),
         never("gate", "a gate is of kind identity and no field", frame,
               (gate != (pl.col("kind").cast(pl.String) == "identity")) | (gate & pl.col("path").is_not_null())),
-        never("counts", "every part counts somewhere", frame, ~pl.col("judged") & ~pl.col("point")),
+        never("counts", "a part counts in a list, or else in one mark at least", frame,
+              pl.col("of_state").is_null() != (pl.col("judged") | pl.col("point"))),
     ]  # fmt: skip
     if missing := lacking(frames, "gold_items"):
         return [*findings, not_checked("of_an_item", *missing)]

@@ -4,7 +4,10 @@ from expectations.suites.kinds import Between, Expectation, Length
 
 _ITEM = (Length("user_id", 1), Length("item", 1))
 _ANSWER = (*_ITEM, Length("answer", 1), Length("reason", 1), Length("call", 1))
-_SHARES = ("score", "compat_score", "score_bound", "points", "mechanical", "stale_evidence")
+_SHARES = (
+    *("score", "compat_score", "score_bound", "points", "mechanical"),
+    *("list_precision", "list_recall", "stale_evidence"),
+)
 _EVIDENCE = ("evidence_precision", "evidence_recall", "evidence_f1")
 
 APPLOG_ARMS: dict[str, tuple[Expectation, ...]] = {

@@ -4,7 +4,8 @@
 - `last_value`: what the newest log that speaks of the question names, or chooses.
 - `majority_choice`: what most of the logs that speak of it name, or choose.
 
-They know the logs up to the checkpoint and the question, and abstain where they find nothing.
+They know the logs up to the checkpoint and the question, and abstain where they find nothing. Where no state is named
+they list what they find (`listing`).
 """
 
 import json
@@ -20,17 +21,19 @@ import polars as pl
 
 from pipelines.applogs.json_text import JsonObject, dump
 from pipelines.applogs.known import Known
+from pipelines.applogs.listing import Entry, routines_kept, sides_taken, things_named
 from pipelines.applogs.phrases import stems
+from pipelines.applogs.question_forms import NO_KEY, most_asked
 from pipelines.applogs.reminding import reminder, subject, topic, values
 from pipelines.applogs.routines import Routine
 from pipelines.applogs.schedules import WEEKDAYS, occurs
 from pipelines.applogs.services import STOP_WORDS
 from pipelines.applogs.state_values import ROOT, family_of, fields, humanised, says_nothing
 from pipelines.applogs.tables import table_of
-from pipelines.applogs.wording import Choice
+from pipelines.applogs.told_values import axis_of, chosen_in, named, preference, side_taken
 
-MOST_CITED = 20
-"""Logs that an answer cites at most, the newest."""
+MOST_CITED, MOST_CITED_OF_LIST = 20, 100
+"""Logs that an answer cites at most, the newest; and a list of many."""
 SOON, MISSED = 120, 60
 """A routine is due from so many minutes before its start until so many after it."""
 TOLD = 0.3
@@ -40,8 +43,6 @@ NEWEST = 0.5
 MEMBERS = 4
 """Members of a collection at most, where the question does not tell how many it has."""
 _MOMENT = re.compile(rf"\b({'|'.join(WEEKDAYS)})\b.*?\b(\d{{1,2}}):(\d{{2}})\b", re.IGNORECASE | re.DOTALL)
-_DETAIL = r"\s*(?:,|\s[–-]|\s?\()\s*([^,.!?;:()\[\]\n…]{3,60})(?=[,.!?;:()\[\]\n]|$)"
-_TRAILING = re.compile(r"(?i)\s+(?:for (?:me|us)|these days|this time|again|lately|now|any ?time|anyway)$")
 _WITHOUT = frozenset({"avoid", "exclude", "excluded", "without", "not", "no", "instead"})
 
 
@@ -74,7 +75,7 @@ def answer(rule: str, logs: pl.DataFrame, questions: pl.DataFrame) -> pl.DataFra
 
 def answered(question: JsonObject, known: Known, found: Found | None) -> JsonObject:
     """A row of `answers` from what was found: its newest logs are cited; what was not found is abstained from."""
-    cited = [] if found is None else sorted(set(found.positions))[-MOST_CITED:]
+    cited = [] if found is None else sorted(set(found.positions))[-most_cited(question) :]
     return {
         "user_id": question["user_id"],
         "item": question["item"],
@@ -84,7 +85,20 @@ def answered(question: JsonObject, known: Known, found: Found | None) -> JsonObj
     }
 
 
+def most_cited(question: JsonObject) -> int:
+    """Logs that an answer to the question cites at most."""
+    return MOST_CITED_OF_LIST if question["task"] == NO_KEY else MOST_CITED
+
+
+def _list_of(entries: list[Entry]) -> Found | None:
+    positions = tuple(position for _, shown in entries for position in shown)
+    return Found([entry for entry, _ in entries], positions) if entries else None
+
+
 def _routine(known: Known, question: JsonObject) -> Found | None:
+    if question["task"] == NO_KEY:
+        most = most_asked(question["question_text"])
+        return _list_of(routines_kept(known, most)) if question["asked_family"] == "habit" else None
     if question["task"] == "personalised_service":
         return _reminder(known, question) if question["service_family"] == "user_communication" else None
     if not question["state_key"].startswith("habits_state:"):
@@ -147,6 +161,10 @@ def _due(schedule: JsonObject, day: date) -> bool:
 
 def _by_value(newest: bool) -> Rule:
     def find(known: Known, question: JsonObject) -> Found | None:
+        if question["task"] == NO_KEY:
+            most = most_asked(question["question_text"])
+            tell_all = {"preference": sides_taken, "attribute": things_named}.get(question["asked_family"])
+            return _list_of(tell_all(known, newest, most)) if tell_all else None
         family = _family(question)
         shape = json.loads(question["answer_template"] or question["output_template"] or "null")
         wanted = _wanted(question, shape)
@@ -213,9 +231,7 @@ def _naming(
     def shown(key: str) -> str:
         places = [place for place in related if key in known.said[place].phrases]
         cited.extend(places)
-        text = known.said[places[-1]].phrases[key].text
-        detail = _detail(known, places, text)
-        return f"{text}, {detail}" if detail else text
+        return named(known, places, key)
 
     def slot(path: tuple[str, ...], blank: Any) -> Any:
         name = path[-1] if path else ROOT
@@ -237,41 +253,22 @@ def _strong(scores: dict[str, float], keys: list[str]) -> list[str]:
     return [key for key in keys if 2 * scores[key] >= scores[keys[0]]]
 
 
-def _detail(known: Known, places: list[int], text: str) -> str:
-    """What most logs add to a name after a comma, dash or bracket; of equals the newest."""
-    found = [
-        detail
-        for place in reversed(places)
-        for detail in sorted({one for _, said in known.said[place].leaves for one in details(text, said)})
-    ]
-    return Counter(found).most_common(1)[0][0] if found else ""
-
-
-def details(name: str, text: str) -> list[str]:
-    """What a text adds to a name after a comma, dash or bracket."""
-    return [one.strip() for one in re.findall(re.escape(name) + _DETAIL, text, re.IGNORECASE)]
-
-
 def _choosing(
     known: Known, related: dict[int, float], wanted: frozenset[str], question: JsonObject, newest: bool, alone: bool
 ) -> tuple[Slot, list[int]]:
-    made = [(place, _by_category(known, one)) for place in related for one in known.said[place].choices]
-    axes = Counter(_axis(one) for _, one in made)
-    last = {_axis(one): place for place, one in made}
+    made = chosen_in(known, related)
+    axes = Counter(axis_of(one) for _, one in made)
+    last = {axis_of(one): place for place, one in made}
     axis = max(axes, key=lambda one: (axes[one], last[one], sorted(one)), default=None)
     # Once it is known between what, any log tells which.
-    everywhere = [(place, _by_category(known, one)) for place, told in enumerate(known.said) for one in told.choices]
-    own = [(place, one) for place, one in everywhere if axis is not None and _axis(one) == axis]
+    everywhere = chosen_in(known, range(len(known.said)))
+    own = [(place, one) for place, one in everywhere if axis is not None and axis_of(one) == axis]
     cited = [place for place, _ in own]
     if not own:
         # What is named again and again is taken for what is liked.
         return _naming(known, related, wanted, question, newest, alone)
-    sides = Counter(one.chosen.lower() for _, one in own)
-    side = own[-1][1].chosen.lower() if newest else max(sides, key=lambda one: (sides[one], one))
-    votes = [one for _, one in own if one.chosen.lower() == side]
-    rests = Counter(one.rest for one in reversed(votes) if one.rest)
-    rest = f", {rests.most_common(1)[0][0]}" if rests else ""
-    statement = f"{stated(votes[-1])}{rest}"
+    votes = side_taken(own, newest)
+    statement = preference(votes)
 
     def slot(path: tuple[str, ...], blank: Any) -> Any:
         name = path[-1] if path else ROOT
@@ -281,24 +278,6 @@ def _choosing(
         return statement if alone or name in (ROOT, "value", "statement") else None
 
     return slot, cited
-
-
-def stated(one: Choice) -> str:
-    """A choice as a statement of preference."""
-    return f"Prefers {one.chosen} over {one.rejected}"
-
-
-def _by_category(known: Known, one: Choice) -> Choice:
-    """A choice between things as one between their categories, where logs show these and they differ."""
-    one = Choice(_TRAILING.sub("", one.chosen), _TRAILING.sub("", one.rejected), one.rest)
-    kinds = [known.categories.get(side.lower()) for side in (one.chosen, one.rejected)]
-    if kinds[0] and kinds[1] and kinds[0].lower() != kinds[1].lower():
-        return Choice(kinds[0], kinds[1], one.rest)
-    return one
-
-
-def _axis(one: Choice) -> frozenset[str]:
-    return frozenset({one.chosen.lower(), one.rejected.lower()})
 
 
 def filled(shape: Any, slot: Slot, path: tuple[str, ...] = ()) -> Any:

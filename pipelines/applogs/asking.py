@@ -13,9 +13,10 @@ from typing import Any
 import polars as pl
 from pydantic import BaseModel, ConfigDict
 
-from pipelines.applogs.answerers import MOST_CITED
+from pipelines.applogs.answerers import most_cited
 from pipelines.applogs.contexts import WHOLE
 from pipelines.applogs.json_text import JsonObject, dump
+from pipelines.applogs.question_forms import NO_KEY
 from pipelines.applogs.reading_replies import said_by
 from pipelines.applogs.tables import table_of
 from pipelines.hashing import digest, digest_json
@@ -30,7 +31,7 @@ LLM = "llm"
 VERSION = "1"
 """Raised when the words that fill a slot, the order of questions or the reading of replies change."""
 INSTRUCTIONS = load("applogs/instructions")
-STATE, FORM, MESSAGE = load("applogs/state"), load("applogs/form"), load("applogs/message")
+STATE, FORM, MESSAGE, LIST = (load(f"applogs/{name}") for name in ("state", "form", "message", "list"))
 NOTHING = "(nothing)"
 MESSAGE_TOKENS = 16
 """Room for what an endpoint writes around the two messages."""
@@ -46,6 +47,9 @@ class AskingSettings(Settings):
         32_768, "context of the model, by the counter of the contexts", unit="tokens", origin="ours", ge=256
     )
     reply_tokens: int = setting(768, "reply of one call at most", unit="tokens", origin="ours", ge=16)
+    list_tokens: int = setting(
+        3_072, "reply of one call that asks for a list, at most", unit="tokens", origin="ours", ge=16
+    )
     retries: int = setting(1, "further tries for a reply that cannot be read", unit="calls", origin="ours", ge=0)
 
 
@@ -73,7 +77,7 @@ class Prompted:
 
 def prompts() -> str:
     """Hash of the prompt files and of `VERSION`: rows of different ones are not ranked together."""
-    return digest(prompts_hash(INSTRUCTIONS, STATE, FORM, MESSAGE), VERSION)
+    return digest(prompts_hash(INSTRUCTIONS, STATE, FORM, MESSAGE, LIST), VERSION)
 
 
 def fingerprint(model: str, tokens: Tokens, settings: AskingSettings) -> str:
@@ -96,7 +100,7 @@ def prompted(
             continue
         user = _user(question, told["text"])
         n = fixed + tokens.count(user)
-        yield Prompted(question, told, user, n, n + settings.reply_tokens <= settings.context_tokens)
+        yield Prompted(question, told, user, n, n + room(question, settings) <= settings.context_tokens)
 
 
 def ask(
@@ -128,6 +132,11 @@ def ask(
     return table_of("answers", (rows[n] for n in range(len(sent))))
 
 
+def room(question: JsonObject, settings: AskingSettings) -> int:
+    """Tokens that the reply to a question may take."""
+    return settings.list_tokens if question["task"] == NO_KEY else settings.reply_tokens
+
+
 def request(one: Prompted, settings: AskingSettings) -> Request:
     """The call that asks one question."""
     shape = shape_of(one.question)
@@ -135,13 +144,13 @@ def request(one: Prompted, settings: AskingSettings) -> Request:
         "type": "object",
         "properties": {
             "value": {"type": ["string", "null"]} if shape is None else _schema(shape),
-            "evidence": {"type": "array", "items": {"type": "string"}, "maxItems": MOST_CITED},
+            "evidence": {"type": "array", "items": {"type": "string"}, "maxItems": most_cited(one.question)},
         },
         "required": ["value", "evidence"],
         "additionalProperties": False,
     }
     messages = (Message("system", INSTRUCTIONS.text), Message("user", one.user))
-    return Request(messages, schema, "answer", settings.reply_tokens, unit=one.question["item"])
+    return Request(messages, schema, "answer", room(one.question, settings), unit=one.question["item"])
 
 
 def _all(model: Model, requests: Sequence[Request], progress: Callable[[int], None]) -> list[Reply]:
@@ -156,7 +165,7 @@ def _user(question: JsonObject, text: str) -> str:
     shared = {"memory": quoted(text, NOTHING), "as_of": f"{question['as_of']:%A, %Y-%m-%d %H:%M}"}
     if question["service_family"] is None:
         asked = {"question": plain(question["question_text"]), "template": question["answer_template"] or "null"}
-        return fill(STATE, **shared, **asked)
+        return fill(LIST if question["task"] == NO_KEY else STATE, **shared, **asked)
     task: dict[str, str] = {name: plain(question[name]) for name in ("scenario", "instruction")}
     return _service(question["output_template"], shared | task)
 

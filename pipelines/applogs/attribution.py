@@ -3,6 +3,7 @@
 import polars as pl
 
 from pipelines.applogs.answers import ITEM
+from pipelines.applogs.question_forms import NO_KEY
 from pipelines.applogs.tables import LABEL
 
 
@@ -25,10 +26,13 @@ def shown_fields(items: pl.DataFrame, evidence: pl.DataFrame) -> pl.DataFrame:
 
 
 def wrong(standing: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:
-    """The rows of `standing` whose answer fails: answered, a value is right, and the score (`score`) is below 1."""
+    """The rows of `standing` whose answer fails: answered, a value is right, and the score (`score`) is below 1.
+
+    A list of all that is true fails in as many ways as there are states, and is left out.
+    """
     answered = pl.col("status").cast(pl.String).is_in(["ok", "abstained"])
-    value = pl.col("expectation").cast(pl.String) == "value"
-    return standing.filter(answered & value).join(scores.select(*ITEM, "score").filter(pl.col("score") < 1), on=ITEM)
+    one = (pl.col("expectation").cast(pl.String) == "value") & (pl.col("task").cast(pl.String) != NO_KEY)
+    return standing.filter(answered & one).join(scores.select(*ITEM, "score").filter(pl.col("score") < 1), on=ITEM)
 
 
 def attribute(

@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from pipelines.applogs.board_tables import ALL, APPLOG_BOARD_TABLES, JUDGED_METRICS, PLAIN_METRICS
+from pipelines.applogs.board_tables import ALL, APPLOG_BOARD_TABLES, JUDGED_METRICS, LIST_METRICS, PLAIN_METRICS
 from pipelines.applogs.contenders import ORACLE, RULE
+from pipelines.applogs.question_forms import NO_KEY
 from pipelines.applogs.summary import checkpoint_scores
 from pipelines.applogs.tables import UNIT_STATUSES
 from pipelines.evaluation import intervals
@@ -67,6 +68,7 @@ def _long(units: pl.DataFrame, metrics: tuple[str, ...], checkpoints: pl.DataFra
     return (
         scores.unpivot(metrics, index=kinds, variable_name="metric")
         .filter(~pl.col("metric").str.ends_with("_families") | (pl.col("family") == ALL))
+        .filter(~pl.col("metric").is_in(LIST_METRICS) | (pl.col("task") == NO_KEY))
         .with_columns(not_run=(~pl.col("run")).cast(pl.UInt32))
         .drop("run")
     )

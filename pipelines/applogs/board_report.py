@@ -21,6 +21,8 @@ TITLES = {
     "mechanical": "agreement by rule, mean over questions",
     "mechanical_micro": "agreement by rule, over fields",
     "mechanical_families": "agreement by rule, mean of families",
+    "list_precision": "precision of lists",
+    "list_recall": "recall of lists",
     "points": "points by rule, with the identity gate",
     "evidence_precision": "evidence precision",
     "evidence_recall": "evidence recall",
@@ -38,9 +40,12 @@ TASK_TITLES = {
     "state_completion": "State completion",
     "personalised_service": "Personalised service",
     "free_form": "Free form, with what is true no longer or never was",
+    "no_key": "Without a key: a list of all that is true",
 }
 HEADLINES = {
     "points": "points",
+    "list_precision": "precision",
+    "list_recall": "recall",
     "evidence_f1": "evidence F1",
     "stale_evidence": "stale evidence",
     "mechanical": "by rule",

@@ -9,13 +9,15 @@ from pipelines.tables import Column, Table
 
 ALL = "all"
 PLAIN_METRICS = (
-    *("mechanical", "mechanical_micro", "mechanical_families"),
+    *("mechanical", "mechanical_micro", "mechanical_families", "list_precision", "list_recall"),
     *("points", "evidence_precision", "evidence_recall", "evidence_f1", "stale_evidence"),
 )
 JUDGED_METRICS = (
     *("score", "score_micro", "score_families", "score_bound"),
     *("compat_score", "compat_score_micro", "compat_score_families"),
 )
+LIST_METRICS = ("list_precision", "list_recall")
+"""Metrics of lists alone."""
 METRICS = (*PLAIN_METRICS, *JUDGED_METRICS)
 METRIC = pl.Enum(METRICS)
 BOARD_FAMILIES = (ALL, *FAMILIES)
@@ -36,9 +38,9 @@ _FAMILY = Column(BOARD_FAMILY, "all, or the family of the state")
 _EXPECTATION = Column(BOARD_EXPECTATION, "value | no_longer | never: what the right answer is")
 _METRIC = Column(
     METRIC,
-    "mechanical: agreement of fields by rule | points by rule | evidence_… | score: Core+Detail of a judge, detail "
-    "counting only with core | score_bound: were every part that a judge failed on right | compat_score: as "
-    "published; `_micro` over fields instead of questions, `_families` mean of the families",
+    "mechanical: agreement of fields by rule, of lists their F1 | list_… | points by rule | evidence_… | score: "
+    "Core+Detail of a judge, detail counting only with core | score_bound: were every part that a judge failed on "
+    "right | compat_score: as published; `_micro` over fields instead of questions, `_families` mean of the families",
 )
 
 

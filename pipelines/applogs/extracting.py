@@ -9,27 +9,30 @@ tells the answer: the choice or name in it, its times and weekdays. Where nothin
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import log
 from typing import Any
 
 import polars as pl
 
-from pipelines.applogs.answerers import RULES, Found, answered, details, filled, stated, words_of_key
+from pipelines.applogs.answerers import RULES, Found, answered, filled, words_of_key
 from pipelines.applogs.contexts import WHOLE
 from pipelines.applogs.delivered import in_order, logs_of, other_lines
 from pipelines.applogs.json_text import JsonObject
 from pipelines.applogs.known import Known
 from pipelines.applogs.phrases import in_prose, stems
+from pipelines.applogs.question_forms import NAME, NO_KEY, most_asked
 from pipelines.applogs.schedules import WEEKDAYS
 from pipelines.applogs.services import STOP_WORDS
 from pipelines.applogs.state_values import ROOT, family_of, fields, says_nothing
 from pipelines.applogs.tables import table_of
-from pipelines.applogs.wording import choices
+from pipelines.applogs.told_values import details, preference
+from pipelines.applogs.wording import WORD, choices, proper
+from pipelines.evaluation.judging.partial import is_preference
 from pipelines.hashing import digest
 
 EXTRACTIVE = "extractive"
-VERSION = "2"
+VERSION = "3"
 """Raised when an answer could come out differently."""
 RULE_OF_FAMILY = {"habit": "routine", "preference": "majority_choice", "attribute": "last_value"}
 RULE_OF_SERVICE = {
@@ -75,13 +78,20 @@ def by_logs(known: Known, question: JsonObject) -> Found | None:
     """The answer of the rule that the question calls for, from the delivered logs alone."""
     if not known.logs:
         return None
-    service = question["service_family"]
-    rule = RULE_OF_SERVICE[service] if service else RULE_OF_FAMILY[family_of(question["state_key"])]
-    return RULES[rule](known, question)
+    if service := question["service_family"]:
+        return RULES[RULE_OF_SERVICE[service]](known, question)
+    family = question["asked_family"] if question["task"] == NO_KEY else family_of(question["state_key"])
+    return RULES[RULE_OF_FAMILY[family]](known, question)
 
 
 def by_words(lines: Sequence[str], question: JsonObject) -> Found | None:
-    """The line that says most of the question, by the rarity of its words; nothing when none says any."""
+    """The line that says most of the question, by the rarity of its words; nothing when none says any.
+
+    Where no state is named, every line that tells something of the family is an entry.
+    """
+    if question["task"] == NO_KEY:
+        told = list(_entries(lines, question["asked_family"]))[: most_asked(question["question_text"])]
+        return Found(told) if told else None
     wanted = _asked(question)
     said = [frozenset(stems(line)) for line in lines]
     counts = Counter(word for one in said for word in one & wanted)
@@ -89,7 +99,7 @@ def by_words(lines: Sequence[str], question: JsonObject) -> Found | None:
         return None
     # Sums in a fixed order; of equal lines the one said first.
     scores = [sum(log((1 + len(lines)) / counts[word]) for word in sorted(one & wanted)) for one in said]
-    line = _STAMP.sub("", lines[max(range(len(lines)), key=lambda place: (scores[place], -place))]).strip(" -*•\t")
+    line = _bare(lines[max(range(len(lines)), key=lambda place: (scores[place], -place))])
     shape = json.loads(question["answer_template"] or question["output_template"] or '"message"')
     alone = sum(1 for _ in fields(shape)) == 1
     timing = _timing(line)
@@ -104,19 +114,42 @@ def by_words(lines: Sequence[str], question: JsonObject) -> Found | None:
     return None if says_nothing(value) else Found(value)
 
 
+def _entries(lines: Sequence[str], family: str) -> Iterator[JsonObject]:
+    """What lines tell of a family, an entry a line: when something takes place, what is preferred, what is named."""
+    for line in map(_bare, lines):
+        timing, liked = _timing(line), next((preference([one]) for one in choices(line)), None)
+        if liked is None and is_preference(line):
+            liked = line
+        if family == "habit" and timing and liked is None:
+            yield {NAME: line, **timing}
+        elif family == "preference" and liked is not None:
+            yield {NAME: line, "value": liked}
+        elif family == "attribute" and not timing and liked is None:
+            thing = _named(line, frozenset())
+            if any(map(proper, WORD.findall(thing))):
+                yield {NAME: line, "value": thing}
+
+
+def _bare(line: str) -> str:
+    return _STAMP.sub("", line).strip(" -*•\t")
+
+
 def _value(line: str, wanted: frozenset[str]) -> str:
     """What a line says of what is asked: the choice that it tells, else what it names, else the line itself."""
     for one in choices(line):
-        return f"{stated(one)}, {one.rest}" if one.rest else stated(one)
+        return preference([one])
+    return _named(line, wanted) or line
+
+
+def _named(line: str, wanted: frozenset[str]) -> str:
+    """What a line names beside the wanted words, with what it adds; empty where it names nothing."""
     weights = {
         phrase.text: phrase.weight * len(own) / len(said)
         for phrase in in_prose(line)
         if (said := set(stems(phrase.text))) and (own := said - wanted)
     }
-    if not weights:
-        return line
-    best = max(weights, key=lambda text: (weights[text], len(text), text))
-    return ", ".join([best, *details(best, line)[:1]])
+    best = max(weights, key=lambda text: (weights[text], len(text), text), default="")
+    return ", ".join([best, *details(best, line)[:1]]) if best else ""
 
 
 def _asked(question: JsonObject) -> frozenset[str]:

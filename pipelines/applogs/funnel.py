@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from pipelines.applogs.question_forms import NO_KEY
 from pipelines.applogs.questions import tellable
 from pipelines.applogs.settings import AppLogSettings
 from pipelines.applogs.tables import TASKS
@@ -22,7 +23,8 @@ def steps(brought: Mapping[str, int], users: pl.Series, tables: Tables, settings
     """Steps of `commerce.funnel.funnel`.
 
     `brought` counts the rows of logs of all drops, `users` names everybody of whom a drop holds anything, `tables`
-    are `app_logs`, `checkpoints`, `gold_items`, `gold_states`, `state_intervals`, `state_evidence` and `anchors`.
+    are `app_logs`, `checkpoints`, `gold_items`, `gold_parts`, `gold_states`, `state_intervals`, `state_evidence` and
+    `anchors`.
     """
     logs, checkpoints, states = tables["app_logs"], tables["checkpoints"], tables["gold_states"]
     logged, packed = logs["user_id"].unique(), tables["anchors"]["user_id"].unique()
@@ -34,7 +36,7 @@ def steps(brought: Mapping[str, int], users: pl.Series, tables: Tables, settings
         _step("drops", "logs", brought["app_logs"], logs.height, "in another drop as well"),
         _step("gold", "users", logged.len(), known, "nothing is told of them"),
         _step("checkpoints", "checkpoints", checkpoints.height, asked, "nothing is true and asked there"),
-        *(_of_task(task, states, told, tables["gold_items"], packed, settings) for task in TASKS),
+        *(_of_task(task, states, told, _asked_for(task, tables), packed, settings) for task in TASKS),
     ]
 
 
@@ -42,11 +44,20 @@ def _step(step: str, unit: str, entered: int, kept: int, reason: str) -> Step:
     return Step(step, unit, entered, kept, {reason: entered - kept})
 
 
+def _asked_for(task: str, tables: Tables) -> pl.DataFrame:
+    """user_id, checkpoint_id, state_key of every state that a task asks for; a list asks for several."""
+    own = tables["gold_items"].filter(pl.col("task").cast(pl.String) == task)
+    if task != NO_KEY:
+        return own.select(*_AT, "state_key")
+    parts = tables["gold_parts"].select("user_id", "item", state_key="of_state").unique()
+    return own.drop("state_key").join(parts, on=["user_id", "item"]).select(*_AT, "state_key")
+
+
 def _of_task(
     task: str,
     states: pl.DataFrame,
     told: pl.DataFrame,
-    items: pl.DataFrame,
+    own: pl.DataFrame,
     packed: pl.Series,
     settings: AppLogSettings,
 ) -> Step:
@@ -54,11 +65,10 @@ def _of_task(
     of_pack = pl.col("user_id").is_in(packed.implode())
     truth = pl.when(of_pack).then(pl.lit("published")).otherwise(pl.lit(settings.truth))
     open_to = states.filter(pl.col("truth").cast(pl.String) == truth)
-    if task == "free_form":
+    if task in ("free_form", NO_KEY):
         open_to = open_to.filter(~of_pack)
-    else:
+    if task != "free_form":
         open_to = open_to.filter(pl.col("expectation").cast(pl.String) == "value")
-    own = items.filter(pl.col("task").cast(pl.String) == task)
     left = open_to.join(own, on=[*_AT, "state_key"], how="anti").join(
         told.select(*_AT, "truth", "state_key", pl.lit(True).alias("told")),
         on=[*_AT, "truth", "state_key"],

@@ -7,6 +7,7 @@ import polars as pl
 from pipelines.applogs.answers import ITEM
 from pipelines.applogs.board_tables import APPLOG_BOARD_TABLES
 from pipelines.applogs.failures import FAILURE
+from pipelines.applogs.question_forms import NO_KEY
 from pipelines.applogs.scores import judge_parts, points_by_judge, units
 from pipelines.evaluation.experiment import Experiment
 from pipelines.evaluation.judging.core_detail import CORE_DETAIL
@@ -25,12 +26,13 @@ def judge_named(judges: Iterable[str], rubric: Rubric) -> str | None:
 def drawn_items(questions: pl.DataFrame, experiment: Experiment) -> tuple[tuple[str, str], ...]:
     """The (user, item) judged, sorted: a keyed sample of `experiment.judged` of the questions that are asked.
 
-    The same of every arm; a larger sample contains every smaller one of the same seed. An experiment without judges
-    draws none.
+    The same of every arm; a larger sample contains every smaller one of the same seed. Lists are scored by rule alone
+    and never drawn. An experiment without judges draws none.
     """
     if not experiment.judges:
         return ()
-    named = questions.select(*ITEM, pl.concat_str(ITEM, separator=":").alias("name"))
+    one = questions.filter(pl.col("task").cast(pl.String) != NO_KEY)
+    named = one.select(*ITEM, pl.concat_str(ITEM, separator=":").alias("name"))
     key = key64_column(named["name"], f"judged:{experiment.seed}")
     drawn = named.with_columns(key.alias("key")).sort("key", "name").head(experiment.judged)
     return tuple(drawn.sort(ITEM).select(ITEM).rows())

@@ -13,7 +13,9 @@ import polars as pl
 
 from pipelines.applogs.answers import ITEM, abstaining
 from pipelines.applogs.json_text import canonical, dump
+from pipelines.applogs.matching import given_fields, list_scores, matched
 from pipelines.applogs.mentions import mentioned
+from pipelines.applogs.question_forms import NO_KEY
 from pipelines.applogs.state_values import ROOT
 from pipelines.evaluation.judging.comparators import (
     Comparator,
@@ -68,11 +70,36 @@ def agreements(parts: pl.DataFrame, standing: pl.DataFrame, minutes: float = MIN
     """`gold_parts` with `given` (JSON or null), `agreement` in [0, 1] (null where no right value is told).
 
     `standing` as of `answers.standing`; an answer that is not ok agrees with nothing. Times agree within `minutes`.
-    Sorted by user, item and place. Raises `BadGold` when a right value is none of its type.
+    Parts of a list are held against the entry that tells their state (`matching`). Sorted by user, item and place.
+    Raises `BadGold` when a right value is none of its type.
     """
     told = standing.select(*ITEM, "answer", message=pl.col("service_family").cast(pl.String) == "user_communication")
-    asked = parts.join(told, on=ITEM, how="inner").with_row_index("row").with_columns(pl.col("kind").cast(pl.String))
-    asked = asked.with_columns(_values_at(asked).alias("given"), _typed(asked), pl.col("message").fill_null(False))
+    asked = parts.join(told, on=ITEM, how="inner").with_columns(
+        pl.col("kind").cast(pl.String), pl.col("message").fill_null(False)
+    )
+    one, several = (asked.filter(pl.col("of_state").is_null() == single) for single in (True, False))
+    fields = given_fields(several.select(*ITEM, "answer").unique(maintain_order=True))
+    agreed = _compared(
+        pl.concat([one.with_columns(_values_at(one)), several.join(fields, on=[*ITEM, "path"])], how="diagonal"),
+        minutes,
+    )
+    mine = agreed.filter(pl.col("of_state").is_not_null())
+    kept = mine.join(matched(several, mine), on=[*ITEM, "of_state", "entry"], how="semi")
+    lists = several.join(kept.select(*ITEM, "part", "given", "agreement"), on=[*ITEM, "part"], how="left")
+    return (
+        pl.concat(
+            [agreed.filter(pl.col("of_state").is_null()), lists.with_columns(pl.col("agreement").fill_null(0.0))],
+            how="diagonal",
+        )
+        .select(*parts.columns, "given", "agreement")
+        .with_columns(pl.col("kind").cast(parts.schema["kind"]))
+        .sort(*ITEM, "place")
+    )
+
+
+def _compared(asked: pl.DataFrame, minutes: float) -> pl.DataFrame:
+    """The rows with `agreement` of `given` (of a message: the answer) with `expected`."""
+    asked = asked.with_columns(_typed(asked)).with_row_index("row")
     compared = []
     for (kind, message), rows in asked.filter(pl.col("expected").is_not_null()).group_by("type", "message"):
         shown = ["expected", "answer" if message else "given"]
@@ -82,12 +109,7 @@ def agreements(parts: pl.DataFrame, standing: pl.DataFrame, minutes: float = MIN
         told = rows.select("row", *shown).join(agreed, on=shown, nulls_equal=True)
         compared.append(told.select("row", "agreement"))
     empty = pl.DataFrame(schema={"row": pl.UInt32, "agreement": pl.Float64})
-    return (
-        asked.join(pl.concat([empty, *compared]), on="row", how="left")
-        .select(*parts.columns, "given", "agreement")
-        .with_columns(pl.col("kind").cast(parts.schema["kind"]))
-        .sort(*ITEM, "place")
-    )
+    return asked.join(pl.concat([empty, *compared]), on="row", how="left").drop("row", "type")
 
 
 def _agreement(pairs: pl.DataFrame, kind: str, message: bool, minutes: float) -> pl.Series:
@@ -110,9 +132,23 @@ def item_agreements(agreed: pl.DataFrame) -> pl.DataFrame:
 
 
 def scores_by_rule(standing: pl.DataFrame, agreed: pl.DataFrame) -> pl.DataFrame:
-    """`mechanical` of every row of `standing`: `item_agreements`, or `answers.abstaining` where nothing is true."""
-    rows = standing.select(*ITEM, abstaining().alias("abstained")).join(item_agreements(agreed), on=ITEM, how="left")
-    return rows.select(*ITEM, pl.coalesce("abstained", "mechanical").alias("mechanical"))
+    """`mechanical` of every row of `standing`: `item_agreements`, or `answers.abstaining` where nothing is true.
+
+    Of lists it is the F1 of what was matched, beside `list_precision` and `list_recall`; `n_states` are the states of a
+    list. These three are null in other tasks, `n_states` also where nothing is true.
+    """
+    rows = (
+        standing.select(*ITEM, "task", abstaining().alias("abstained"))
+        .join(item_agreements(agreed), on=ITEM, how="left")
+        .join(list_scores(standing, agreed), on=ITEM, how="left")
+    )
+    nothing = pl.when(pl.col("task").cast(pl.String) == NO_KEY).then(pl.col("abstained"))
+    return rows.select(
+        *ITEM,
+        pl.coalesce("abstained", "list_f1", "mechanical").alias("mechanical"),
+        *(pl.coalesce(nothing, name).alias(name) for name in ("list_precision", "list_recall")),
+        "n_states",
+    )
 
 
 def _typed(rows: pl.DataFrame) -> pl.Expr:

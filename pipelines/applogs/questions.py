@@ -9,6 +9,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from pipelines.applogs.askable import askable
+from pipelines.applogs.no_key import no_key
 from pipelines.applogs.services import moments_by_state, services
 from pipelines.applogs.settings import AppLogSettings
 from pipelines.applogs.state_values import family_of
@@ -110,6 +111,7 @@ def _asked(
         "state_completion": lambda: state_completion(states, checkpoints, settings.truth),
         "personalised_service": lambda: services(states, checkpoints, settings.truth, when),
         "free_form": lambda: free_form(states, checkpoints, settings.truth),
+        "no_key": lambda: no_key(states, checkpoints, settings.truth, settings.most_listed),
     }
     return [makers[task]() for task in settings.tasks]
 

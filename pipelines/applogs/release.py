@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 
 from pipelines import release
+from pipelines.applogs.question_forms import NO_KEY
 from pipelines.applogs.release_rules import told_by_publisher
 from pipelines.applogs.settings import AppLogSettings
 from pipelines.applogs.step_tables import HASHED
@@ -20,6 +21,7 @@ FACTS = (
     "Times are the wall clock of the log; a checkpoint shows the logs up to its last one, inclusive.",
     "Users with a task pack are asked what it asks, with its own right answers; of others the questions are made.",
     "A service is named by a hash: its state would tell the answer.",
+    "A question without a key says a family and the most entries of a list, the same to everybody.",
     "Finished-chain truth lags behind what the logs show; both truths are in gold_states.",
     "Which states never were true of a user is known of its whole timeline.",
 )
@@ -52,7 +54,7 @@ def statistics(tables: Tables, packed: int) -> list[dict[str, Any]]:
         values[task.replace("_", " ")] = own.height
         values |= {f"{task.replace('_', ' ')}: {one}": (own["family"] == one).sum() for one in FAMILIES if own.height}
     values["right answers that are none"] = (kinds["expectation"] != "value").sum()
-    shown = items.filter(pl.col("expectation").cast(pl.String) == "value")["evidence"].list.len()
+    shown = kinds.filter((pl.col("expectation") == "value") & (pl.col("task") != NO_KEY))["evidence"].list.len()
     values["logs that show a right value"] = shown.mean()
     timed = states.filter(pl.col("truth").cast(pl.String) != "published")
     true = timed.filter(pl.col("expectation").cast(pl.String) == "value")

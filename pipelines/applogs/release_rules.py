@@ -6,7 +6,7 @@ import re
 import polars as pl
 
 from pipelines.applogs.app_logs import BODIES, FIELDS, TEXTS, gold_names
-from pipelines.applogs.tasks import WEEKDAY_NOTE
+from pipelines.applogs.question_forms import NO_KEY, WEEKDAY_NOTE
 
 VIOLATIONS = pl.Schema({"rule": pl.String, "detail": pl.String})
 SHORT = 4
@@ -85,11 +85,18 @@ def one_answer(tasks: pl.DataFrame, items: pl.DataFrame, parts: pl.DataFrame) ->
 def names_no_value(tasks: pl.DataFrame, items: pl.DataFrame, parts: pl.DataFrame) -> pl.DataFrame:
     """No question shows a text of its right answer, nor a service the name of its state.
 
-    Texts that the name of the state holds anyway, and those shorter than `SHORT`, are passed over.
+    Texts that the name of the state holds anyway, and those shorter than `SHORT`, are passed over. A question for a
+    list is put in the same words to everybody.
     """
     told = _told(tasks, items, parts)
     what = pl.format("{} shows {}", "item", "expected")
-    return _rows("a question names its answer", told.filter(~of_publisher()), what)
+    lists = tasks.filter(of_list())
+    words = pl.concat_str("question_text", "retrieval_query", "answer_template", separator=" ")
+    other = lists.filter(words != words.sort_by("user_id", "item").first().over("asked_family"))
+    return pl.concat([
+        _rows("a question names its answer", told.filter(~of_publisher()), what),
+        _rows("a question for a list in words of its own", other, pl.col("item")),
+    ])  # fmt: skip
 
 
 def told_by_publisher(tasks: pl.DataFrame, items: pl.DataFrame, parts: pl.DataFrame) -> int:
@@ -102,8 +109,13 @@ def of_publisher() -> pl.Expr:
     return (pl.col("truth").cast(pl.String) == "published") & (pl.col("task").cast(pl.String) == "personalised_service")
 
 
+def of_list() -> pl.Expr:
+    """Whether a question asks for all of a family."""
+    return pl.col("task").cast(pl.String) == NO_KEY
+
+
 def _told(tasks: pl.DataFrame, items: pl.DataFrame, parts: pl.DataFrame) -> pl.DataFrame:
-    shown = tasks.select(
+    shown = tasks.filter(~of_list()).select(
         *_ITEM, "task", pl.concat_str(*_SHOWN, separator=" ", ignore_nulls=True).str.to_lowercase().alias("shown")
     )
     texts = parts.filter(pl.col("kind").cast(pl.String).is_in(["entity", "exact", "identity"])).select(

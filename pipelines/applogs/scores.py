@@ -68,7 +68,7 @@ def units(
         .with_columns(evidence_scores())
         .with_columns(
             *(pl.coalesce(nothing, name).alias(name) for name in ("score", "compat_score", "score_bound")),
-            pl.when(nothing.is_not_null()).then(1).otherwise(pl.col("n_fields").fill_null(0)).alias("n_fields"),
+            pl.when(nothing.is_not_null()).then(1).otherwise(pl.coalesce("n_states", "n_fields", 0)).alias("n_fields"),
             pl.col("n_judge_errors").fill_null(0),
         )
     )

@@ -6,8 +6,8 @@ from pydantic import BaseModel, ConfigDict, field_validator
 
 from pipelines.thresholds import setting
 
-Task = Literal["state_completion", "personalised_service", "free_form"]
-ALL_TASKS: tuple[Task, ...] = ("state_completion", "personalised_service", "free_form")
+Task = Literal["state_completion", "personalised_service", "free_form", "no_key"]
+ALL_TASKS: tuple[Task, ...] = ("state_completion", "personalised_service", "free_form", "no_key")
 
 
 class AppLogSettings(BaseModel):
@@ -25,7 +25,7 @@ class AppLogSettings(BaseModel):
         3, "time between checkpoints of users without a task pack", unit="months", origin="paper §3", ge=1, le=24
     )
     tasks: tuple[Task, ...] = setting(
-        ALL_TASKS, "what is asked of users without a task pack", unit="", origin="paper §4; free_form ours"
+        ALL_TASKS, "what is asked of users without a task pack", unit="", origin="paper §4; free_form, no_key ours"
     )
     only_told: bool = setting(
         True,
@@ -39,6 +39,14 @@ class AppLogSettings(BaseModel):
         unit="states",
         origin="ours",
         ge=0,
+        le=1_000,
+    )
+    most_listed: int = setting(
+        30,
+        "entries that a question without a key asks for at most: the same for all, and more than is ever true",
+        unit="entries",
+        origin="ours",
+        ge=1,
         le=1_000,
     )
     minutes: float = setting(

@@ -15,6 +15,8 @@ MEANS = (
     "score_bound",
     "points",
     "mechanical",
+    "list_precision",
+    "list_recall",
     "evidence_precision",
     "evidence_recall",
     "evidence_f1",

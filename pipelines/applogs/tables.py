@@ -10,7 +10,7 @@ import polars as pl
 
 from pipelines.tables import TIME, Column, Table
 
-TASKS = ("state_completion", "personalised_service", "free_form")
+TASKS = ("state_completion", "personalised_service", "free_form", "no_key")
 TASK = pl.Enum(TASKS)
 FAMILIES = ("attribute", "habit", "preference")
 FAMILY = pl.Enum(FAMILIES)
@@ -40,6 +40,7 @@ _USER = Column(pl.String, "user, text exactly as in the log")
 _CHECKPOINT = Column(pl.String, "checkpoint, text as published")
 _ITEM = Column(pl.String, "one question at one checkpoint; says nothing of its answer")
 _KEY = Column(pl.String, "state, `category:name`")
+_KEY_IF_ONE = Column(pl.String, "state, `category:name`; null where all of a family are asked for", nullable=True)
 _IDS = pl.List(pl.String)
 
 
@@ -98,7 +99,8 @@ APPLOG_TABLES: dict[str, Table] = {
             "checkpoint_id": _CHECKPOINT,
             "as_of": Column(TIME, "moment that the question is about", "µs"),
             "task": Column(TASK, " | ".join(TASKS)),
-            "state_key": _text("state asked for; null in services, where it would give the answer away"),
+            "state_key": _text("state asked for; null in services, where it would give the answer away, and in lists"),
+            "asked_family": Column(FAMILY, "family of which all is asked for; null in other tasks", nullable=True),
             "service_family": Column(SERVICE, "kind of service; null in other tasks", nullable=True),
             "question_text": _text("the question as put; null in services"),
             "retrieval_query": _text("text to search the memory with"),
@@ -147,8 +149,8 @@ APPLOG_TABLES: dict[str, Table] = {
             "checkpoint_id": _CHECKPOINT,
             "task": Column(TASK, " | ".join(TASKS)),
             "truth": Column(TRUTH, "published | as_of (true at the moment) | finished_chain (the peer's lag)"),
-            "state_key": _KEY,
-            "family": Column(FAMILY, "family of the state"),
+            "state_key": _KEY_IF_ONE,
+            "family": Column(FAMILY, "family of the state, or of all that are asked for"),
             "service_family": Column(SERVICE, "kind of service; null in other tasks", nullable=True),
             "qa_id": _text("published id of a service item"),
             "expectation": Column(EXPECTATION, "value | no_longer (was true before) | never (never true): abstain"),
@@ -166,6 +168,7 @@ APPLOG_TABLES: dict[str, Table] = {
             "user_id": _USER,
             "item": _ITEM,
             "part": Column(pl.String, "dotted path of the field, or id of the point"),
+            "of_state": _text("state whose field it is, where all of a family are asked for; null elsewhere"),
             "place": Column(pl.Int32, "order within the item, from 0"),
             "gate": Column(pl.Boolean, "identity gate: wrong makes the item worth nothing"),
             "judged": Column(pl.Boolean, "part of Core+Detail"),
@@ -259,16 +262,20 @@ APPLOG_TABLES: dict[str, Table] = {
             "item": _ITEM,
             "checkpoint_id": _CHECKPOINT,
             "task": Column(TASK, " | ".join(TASKS)),
-            "state_key": _KEY,
-            "family": Column(FAMILY, "family of the state"),
+            "state_key": _KEY_IF_ONE,
+            "family": Column(FAMILY, "family of the state, or of all that are asked for"),
             "expectation": Column(EXPECTATION, "value | no_longer | never"),
             "status": Column(UNIT_STATUS, " | ".join(UNIT_STATUSES)),
-            "n_fields": Column(pl.Int32, "judged fields beside gates: the weight in a mean over fields"),
+            "n_fields": Column(
+                pl.Int32, "judged fields beside gates, states of a list: the weight in means over fields"
+            ),
             "score": _share("Core+Detail, detail counting only where the core is right; null without a judge"),
             "compat_score": _share("Core+Detail as published; null without a judge"),
             "score_bound": _share("`score`, were every field without a verdict right"),
             "points": _share("point score with its gate; null without verdicts on points"),
-            "mechanical": _share("mean agreement of its fields by rule; an abstention that is right is 1"),
+            "mechanical": _share("mean agreement of its fields by rule, of a list `list_f1`; a right abstention is 1"),
+            "list_precision": _share("agreement of matched entries / entries of the list; null in other tasks"),
+            "list_recall": _share("agreement of matched entries / states that are true; null in other tasks"),
             "evidence_precision": Column(pl.Float64, "cited logs that are gold / cited", "share"),
             "evidence_recall": Column(pl.Float64, "gold logs that are cited / gold", "share"),
             "evidence_f1": Column(pl.Float64, "harmonic mean of both", "share"),

@@ -14,26 +14,9 @@ import polars as pl
 from pipelines.applogs.gold_parts import state_parts
 from pipelines.applogs.json_text import JsonObject, canonical, dump
 from pipelines.applogs.packs import state_item_id
-from pipelines.applogs.state_values import BLANK, fields, humanised, template
+from pipelines.applogs.question_forms import FREE_FORM, WEEKDAY_NOTE
+from pipelines.applogs.state_values import fields, humanised, template
 from pipelines.applogs.tables import table_of
-
-WEEKDAY_NOTE = (
-    " Weekdays are numbers from 0 (Monday) to 6 (Sunday); days of the month are calendar days from 1; "
-    "a week of the month is 1 to 4, or last."
-)
-FREE_FORM = {
-    "value": BLANK,
-    "frequency_type": BLANK,
-    "days_of_week": [BLANK],
-    "days_of_month": [BLANK],
-    "week_of_month": BLANK,
-    "day_of_week": BLANK,
-    "start_date": BLANK,
-    "start_time": BLANK,
-    "end_time": BLANK,
-    "location": BLANK,
-}
-"""The shape of every free-form answer; what does not apply or is not known is null."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +34,7 @@ def state_completion(states: pl.DataFrame, checkpoints: pl.DataFrame, truth: str
     A question's name does not depend on the truth, so the answers to one set can be held against the other.
     """
     rows = []
-    for state in _true(states, checkpoints, truth, expectations=("value",)):
+    for state in true_states(states, checkpoints, truth, expectations=("value",)):
         key, value = state["state_key"], json.loads(state["value"])
         shape = template(value)
         note = WEEKDAY_NOTE if state["family"] == "habit" else ""
@@ -68,7 +51,7 @@ def state_completion(states: pl.DataFrame, checkpoints: pl.DataFrame, truth: str
 def free_form(states: pl.DataFrame, checkpoints: pl.DataFrame, truth: str) -> Asked:
     """One question a state in the shape `FREE_FORM`, also for states `no_longer` and `never` true (answer: nothing)."""
     rows = []
-    for state in _true(states, checkpoints, truth, expectations=("value", "no_longer", "never")):
+    for state in true_states(states, checkpoints, truth, expectations=("value", "no_longer", "never")):
         key = state["state_key"]
         text = (
             f"What is currently true of the user's {humanised(key)} ({key})? It may be true no longer, or never have "
@@ -108,9 +91,10 @@ class _Row:
     parts: list[JsonObject]
 
 
-def _true(
+def true_states(
     states: pl.DataFrame, checkpoints: pl.DataFrame, truth: str, expectations: tuple[str, ...]
 ) -> list[JsonObject]:
+    """Rows of `gold_states` by this `truth` with these expectations and the `as_of` of their checkpoint, in order."""
     chosen = states.with_columns(pl.col("truth", "expectation", "family").cast(pl.String)).filter(
         (pl.col("truth") == truth) & pl.col("expectation").is_in(expectations)
     )

@@ -11,6 +11,7 @@ from applog_drops import write_gold, write_logs
 from applog_worlds import log, logs_of
 
 from pipelines.applogs.checkpoints import cut
+from pipelines.applogs.no_key import no_key
 from pipelines.applogs.services import Moment, services
 from pipelines.applogs.tables import table_of
 from pipelines.applogs.tasks import Asked, free_form, state_completion
@@ -113,13 +114,14 @@ def _state(place: dict[str, Any], key: str, expectation: str, value: str | None,
 
 
 def asked(given: pl.DataFrame, places: pl.DataFrame) -> Asked:
-    """Questions of the three tasks with their gold."""
+    """Questions of the four tasks with their gold."""
     true = states(given, places)
     moments = {(user, key): moment for user in given["user_id"].unique() for key, moment in MOMENTS.items()}
     parts = (
         state_completion(true, places, "as_of"),
         free_form(true, places, "as_of"),
         services(true, places, "as_of", moments),
+        no_key(true, places, "as_of", 30),
     )
     return Asked(
         pl.concat([one.questions for one in parts]).sort("user_id", "item"),

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from pipelines.applogs.asking import INSTRUCTIONS, AskingSettings, ask, fingerprint, prompted, prompts, request
 from pipelines.applogs.contexts import WHOLE
+from pipelines.applogs.question_forms import ENTRY
 from pipelines.applogs.state_values import BLANK, FILL, template
 from pipelines.applogs.tables import APPLOG_TABLES, table_of
 from pipelines.models import Reply
@@ -168,6 +169,47 @@ def test_the_schema_asks_for_the_templates_shape_and_lets_every_blank_be_null() 
     }
     (message,) = prompted(context(), only(service("user_communication")), TOKENS, SETTINGS)
     assert request(message, SETTINGS).schema["properties"]["value"] == {"type": ["string", "null"]}
+
+
+LIST = "u1/c1/list/habit"
+
+
+@pytest.mark.parametrize(
+    ("value", "status", "answer"),
+    [
+        ([], "abstained", None),
+        ([{"name": None}], "abstained", None),
+        (
+            [{"name": "review", "start_time": "09:30", "mood": "good"}],
+            "ok",
+            [{"name": "review", "start_time": "09:30"}],
+        ),
+        ([{"name": "review"}, {"name": "run"}], "ok", [{"name": "review"}, {"name": "run"}]),
+        (["review", "run"], "parse_error", None),
+        ("review", "ok", "review"),
+    ],
+)
+def test_a_list_is_read_entry_by_entry(value: Any, status: str, answer: Any) -> None:
+    row, _ = replied({"value": value, "evidence": ["log_00001"]}, LIST)
+    assert row["status"] == status
+    said = None if row["answer"] is None else json.loads(row["answer"])
+    if isinstance(said, list):
+        assert all(set(one) == set(ENTRY) for one in said), "in the shape of the template, null where nothing was said"
+        said = [{name: told for name, told in one.items() if told is not None} for one in said]
+    assert said == answer
+
+
+def test_a_list_has_its_own_prompt_and_more_room_and_cites_more_logs() -> None:
+    sent = {one.question["item"]: one for one in prompted(context(), QUESTIONS, TOKENS, SETTINGS)}
+    asked_for, single = (request(sent[item], SETTINGS) for item in (LIST, HABIT))
+    assert "an empty list when the memory shows nothing" in asked_for.messages[1].text
+    assert asked_for.schema and single.schema
+    (item,) = [one for one in asked_for.schema["properties"]["value"]["anyOf"] if one["type"] == "array"]
+    assert item["items"]["required"] == list(ENTRY)
+    cited = [one.schema["properties"]["evidence"]["maxItems"] for one in (asked_for, single) if one.schema]
+    assert cited == [100, 20] and (asked_for.max_tokens, single.max_tokens) == (3_072, 768)
+    (one,) = prompted(context(), only(LIST), TOKENS, AskingSettings(context_tokens=sent[LIST].tokens + 3_071))
+    assert not one.fits
 
 
 def test_all_that_decides_an_answer_changes_the_fingerprint() -> None:

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from pipelines.applogs.app_logs import read_app_logs
 from pipelines.applogs.drilldown.item_names import item_named
 from pipelines.applogs.drilldown.question_worded import Logs, question_section, question_told
 from pipelines.applogs.drilldown.state_tracing import IN_FULL, StateTables, items_in_full, state_trail
-from pipelines.applogs.drilldown.state_trail import Log, StateTrail
+from pipelines.applogs.drilldown.state_trail import Agreement, Field, Log, StateTrail
 from pipelines.applogs.drilldown.states_in_time import log_anchor, state_rows, states_picture
 from pipelines.applogs.tables import APPLOG_TABLES, table_of
 from pipelines.evaluation.drilldown.parts import Facts, Fold, Grid, Jumps, Mark, Words
@@ -253,3 +254,25 @@ def test_a_row_of_no_method_is_never_filtered() -> None:
 
     ((_, page),) = pages_of(state_story(trail()), "r")
     assert 'data-method=""' not in page and 'data-method="recent_k"' in page and "compared as" in page
+
+
+def test_a_list_is_shown_state_by_state() -> None:
+    fields = tuple(
+        Field(f"{state}.{path}", "entity", False, "", f'"{state}{path}"', of_state=state)
+        for state in ("habits_state:gym", "habits_state:run")
+        for path in ("a", "b")
+    )
+    said = {"habits_state:gym.a": ('"x"', 1.0), "habits_state:gym.b": (None, 0.0)}
+    place = trail().checkpoints[0]
+    (question,) = place.questions
+    agreed = tuple(Agreement(one.part, *said.get(one.part, (None, 0.0))) for one in fields)
+    (answer,) = question.answers
+    listed = replace(question, fields=fields, state_key="", answers=(replace(answer, fields=agreed),))
+    section = question_section(place, listed, Logs(trail().logs))
+    grid = next(part for part in section.parts if isinstance(part, Grid) and part.title == "State by state")
+    assert [one.title for one in grid.heads] == ["state", "right", "recent_k, llm, 600 tokens"]
+    assert grid.rows == (
+        ("habits_state:gym", '"habits_state:gyma" · "habits_state:gymb"', Mark('"x" · – · 0.500', "plain")),
+        ("habits_state:run", '"habits_state:runa" · "habits_state:runb"', Mark("0.000", "bad")),
+    )
+    assert "Field by field" not in [part.title for part in section.parts if isinstance(part, Grid)]

@@ -104,12 +104,19 @@ def test_both_truths_are_told_with_what_shows_them(release: SimpleNamespace, hom
 def test_questions_are_asked_of_what_is_true(release: SimpleNamespace, home: Home) -> None:
     items = rows(release, home, "gold_items").filter(user_id=USER, checkpoint_id="cal_quarterly_003")
     asked = items.select(pl.col("task", "expectation").cast(pl.String), "state_key").rows()
-    assert sorted(asked) == sorted([
+    assert sorted(asked, key=str) == sorted([
         ("state_completion", "value", GYM), ("state_completion", "value", WALK),
         ("personalised_service", "value", GYM), ("personalised_service", "value", WALK),
         ("free_form", "value", GYM), ("free_form", "value", WALK), ("free_form", "no_longer", COFFEE),
         ("free_form", "never", PET), ("free_form", "never", "user_attributes_state:car_0"),
-    ])  # fmt: skip
+        ("no_key", "value", None), ("no_key", "value", None), ("no_key", "no_longer", None),
+    ], key=str)  # fmt: skip
+    lists = items.filter(task="no_key").select(pl.col("family").cast(pl.String), "reference").rows()
+    assert sorted(lists, key=str) == [
+        ("attribute", '[{"name":"home gym","value":"Riverside Barbell"}]'),
+        ("habit", '[{"frequency_type":"daily","name":"evening walk","start_time":"19:45"}]'),
+        ("preference", None),
+    ]
     tasks = rows(release, home, "tasks")
     assert tasks.height == release.counts["tasks"] == release.counts["gold_items"]
     gym = tasks.filter(pl.col("item").is_in(items.filter(task="personalised_service", state_key=GYM)["item"].implode()))
@@ -127,6 +134,7 @@ def test_the_funnel_counts_every_side(release: SimpleNamespace, home: Home) -> N
         ("personalised_service", "states at checkpoints", "", 24),
         ("personalised_service", "states at checkpoints", "no moment that it would serve", 3),
         ("free_form", "states at checkpoints", "", 45),
+        ("no_key", "states at checkpoints", "", 27),
     ]
     card = json.loads((release.home / "store" / "releases" / release.release / "card.json").read_text())
     said = {row["name"]: row["value"] for row in card["statistics"]}
@@ -267,7 +275,7 @@ def test_other_order_place_drops_shards_and_zone_give_the_same_release(
     same = json.loads(out)
     assert same["content_hash"] == release.content_hash
     # All but the funnel, which counts the logs that came twice.
-    assert {**same["counts"], "applog_funnel": 8} == release.counts
+    assert {**same["counts"], "applog_funnel": 9} == release.counts
 
 
 def test_another_truth_or_user_is_another_release(

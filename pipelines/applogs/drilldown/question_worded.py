@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from pipelines.applogs.drilldown.state_trail import Answer, Checkpoint, Delivered, Log, Question, Role
+from pipelines.applogs.drilldown.state_trail import Answer, Checkpoint, Delivered, Field, Log, Question, Role
 from pipelines.applogs.drilldown.states_in_time import checkpoint_anchor, log_anchor
 from pipelines.evaluation.drilldown.parts import (
     Cell,
@@ -34,6 +34,7 @@ TASKS = {
     "state_completion": "State completion",
     "personalised_service": "Personalised service",
     "free_form": "Free form",
+    "no_key": "Without a key",
 }
 _SHOWN = 8
 """Logs of one role that a cell names, the newest."""
@@ -149,12 +150,40 @@ def _right(question: Question) -> list[tuple[str, str, str]]:
 def _fields(question: Question) -> list[Grid]:
     if not question.fields:
         return []
+    if question.fields[0].of_state:
+        return [_states(question)]
     names, right, kinds = zip(*_right(question), strict=True)
     rows: list[tuple[Cell, ...]] = [("right", *right), ("compared as", *kinds)]
     rows += [(_arm(one), *(_agreement(one, field.part) for field in question.fields)) for one in question.answers]
     methods = ("", "", *(one.method for one in question.answers))
     note = "What the answer says in each field, and how far that agrees with the right value by rule, from 0 to 1."
     return [Grid("Field by field", (Head("arm"), *map(Head, names)), tuple(rows), methods=methods, note=note)]
+
+
+def _states(question: Question) -> Grid:
+    """What is right of every state of a list, and what each arm's entry for it says: there are too many for columns."""
+    states: dict[str, list[Field]] = {}
+    for field in question.fields:
+        states.setdefault(field.of_state, []).append(field)
+    rows: list[tuple[Cell, ...]] = []
+    for state, fields in states.items():
+        right = " · ".join(field.expected or "" for field in fields)
+        rows.append((state, right, *(_entry(one, fields) for one in question.answers)))
+    heads = (Head("state"), Head("right"), *(Head(_arm(one), one.method) for one in question.answers))
+    note = (
+        "What the entry says that was matched with a state, field by field, and how far both agree, from 0 to 1. "
+        "What a list says of nothing that is true is not shown here."
+    )
+    return Grid("State by state", heads, tuple(rows), note=note)
+
+
+def _entry(one: Answer, fields: Sequence[Field]) -> Mark:
+    """What an answer's entry for one state says, and its mean agreement."""
+    parts = {field.part for field in fields}
+    held = [each for each in one.fields if each.part in parts]
+    agreed = sum(each.agreement or 0.0 for each in held) / len(fields)
+    words = [*(each.given or "–" for each in held if agreed), f"{agreed:.3f}"]
+    return Mark(" · ".join(words), _tone(agreed))
 
 
 def _agreement(one: Answer, part: str) -> Mark:

@@ -194,11 +194,18 @@ class _Told:
             name=item,
             number=number,
             in_full=item in self._full,
-            **{name: gold[name] for name in ("task", "state_key", "family", "truth", "expectation", "reference")},
-            service_family=gold["service_family"] or "",
+            **{name: gold[name] for name in ("task", "family", "truth", "expectation", "reference")},
+            **{name: gold[name] or "" for name in ("state_key", "service_family")},
             asked=tuple(_asked(task)),
             fields=tuple(
-                Field(one["part"], one["kind"], one["gate"], one["criterion"] or "", one["expected"])
+                Field(
+                    part=one["part"],
+                    kind=one["kind"],
+                    gate=one["gate"],
+                    criterion=one["criterion"] or "",
+                    expected=one["expected"],
+                    of_state=one["of_state"] or "",
+                )
                 for one in self._parts.get((item,), [])
             ),
             roles=_roles(gold),

@@ -31,13 +31,17 @@ class Log:
 
 @dataclass(frozen=True)
 class Field:
-    """One field or point of a right answer; `expected` is JSON, None for what a person must read."""
+    """One field or point of a right answer; `expected` is JSON, None for what a person must read.
+
+    `of_state` is the state whose field it is, in a list of several; else empty.
+    """
 
     part: str
     kind: str
     gate: bool
     criterion: str
     expected: str | None
+    of_state: str = ""
 
 
 @dataclass(frozen=True)
