@@ -7,7 +7,7 @@ from pipelines.exports.data_card import GOLD_CAUTION, UNKNOWN, front_matter, rel
 from pipelines.exports.markdown import escaped
 
 _PART = {"pools": "-T pool=infer", "predictions": "-T layer=belief", "states": "-T kind=free_form"}
-_NEEDS = {"states": " polars"}
+_NEEDS = {"states": " polars scipy"}
 """What else is to be installed."""
 _NUMBERS = {
     "pools": (
@@ -23,10 +23,11 @@ _NUMBERS = {
     ),
     "states": (
         "`state_completion`, `personalised_service`, `free_form`: mean over questions of the agreement of an answer's "
-        "fields with the truth by rule (times within minutes, weekdays as sets, entities by name); "
-        "`free_form_no_longer`, `free_form_never`: share of abstentions where nothing is true. `…_by_user`: mean over "
-        "users of that over their checkpoints. These are the scores `mechanical` of trailbench's table `applog_units`, "
-        "by the same code: it lies in `scoring/`, as it was when this folder was made, and needs polars.",
+        "fields with the truth by rule (times within minutes, weekdays as sets, entities by name); `no_key`: mean F1 "
+        "of lists, their entries matched with all that is true; `…_no_longer`, `…_never`: share of abstentions where "
+        "nothing is true. `…_by_user`: mean over users of that over their checkpoints. These are the scores "
+        "`mechanical` of trailbench's table `applog_units`, by the same code: it lies in `scoring/`, as it was when "
+        "this folder was made, and needs polars, for lists scipy as well.",
         "A question of which no field can be compared by rule has no score and enters no mean.",
         "trailbench's own reader asks once more where a reply cannot be read, `task.py` does not. Citations are asked "
         "for and not scored here.",

@@ -2,7 +2,8 @@
 
 Run it as it is: `inspect eval task.py --model PROVIDER/MODEL`, one kind only by `-T kind=free_form`.
 `samples.jsonl` holds the questions, `gold/targets.jsonl` the answers, joined here by id. Without the second
-file replies are collected and nothing is scored. `scoring/` holds the rules that score them, which need polars.
+file replies are collected and nothing is scored. `scoring/` holds the rules that score them, which need polars,
+for lists scipy as well.
 """
 
 import json
@@ -28,7 +29,7 @@ FENCE = re.compile(r"\A```[A-Za-z]*\s*\n(.*?)\n?```\Z", re.DOTALL)
 
 @task
 def states(kind: str = "") -> Task:
-    """Every question, or those of one kind: state_completion, personalised_service or free_form."""
+    """Every question, or those of one kind: state_completion, personalised_service, free_form or no_key."""
     gold = {row["id"]: row for row in lines(GOLD)} if GOLD.is_file() else None
     rows = [row for row in lines(FOLDER / "samples.jsonl") if kind in ("", row["metadata"]["task"])]
     return Task(
@@ -130,7 +131,7 @@ def by_user() -> Metric:
 
 
 def grouped(scores: list[SampleScore], *by: str) -> dict[Any, list[float]]:
-    """Scores by kind of question and these fields of it; `free_form` of what is not true is a kind of its own."""
+    """Scores by kind of question and these fields of it; where nothing is true that is a kind of its own."""
     found: dict[Any, list[float]] = {}
     for one in scores:
         said = one.score.metadata or {}
