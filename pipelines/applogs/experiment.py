@@ -41,16 +41,20 @@ BUDGET = 8_000
 DEFAULT = Experiment(
     name="applogs",
     methods={
-        name: [{}]
-        for name in (
-            *("empty", "recent_k", "shuffled_user", "long_context"),
-            "frequency_profile",
-            "template_profile",
-            "rag_bm25",
-            "rag_dense",
-            *PEERS,
-            *BASELINES,
-        )
+        **{
+            name: [{}]
+            for name in (
+                *("empty", "recent_k", "shuffled_user", "long_context"),
+                "frequency_profile",
+                "template_profile",
+                "rag_bm25",
+                "rag_dense",
+                *PEERS,
+                *BASELINES,
+            )
+        },
+        # Its facts alone, the published ablation: its claims need a model.
+        "behaviormem": [{"implicit": False, "label": "behaviormem_facts"}],
     },
     readers=[EXTRACTIVE],
     budgets=[BUDGET],
