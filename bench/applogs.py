@@ -126,7 +126,7 @@ def report(result: dict[str, Any]) -> str:
     lines += [
         "",
         "`slicing`: checkpoints and the day batches between them. `packs`: both truths at every checkpoint, questions "
-        "of all three tasks and their gold.",
+        "of all four tasks and their gold.",
         "",
         "| users | logs | questions | slicing wall s | cpu s | packs wall s | cpu s | peak MiB |",
         "|---|---|---|---|---|---|---|---|",

@@ -124,7 +124,7 @@ def answers_to(gold: pl.DataFrame) -> pl.DataFrame:
     rows = []
     for n, row in enumerate(gold.iter_rows(named=True)):
         other = gold.row((n * 7 + 3) % gold.height, named=True) if n % 4 == 2 else row
-        told = f"Time for your {humanised(other['state_key'])}, at half past six."
+        told = f"Time for your {humanised(other['state_key'] or '')}, at half past six."
         answer = other["reference"] if row["service_family"] != "user_communication" else dump(told)
         given = n % 4 < 3 and answer is not None
         rows.append({
