@@ -105,4 +105,7 @@ def _stated(name: str, shape: dict[str, Any]) -> Any:
         return {inner: _stated(inner, of) for inner, of in shape["properties"].items()}
     if shape == {"type": ["string", "null"]}:
         return "Your budget review is due, as every Sunday at 10:30."
+    for one in shape.get("anyOf", ()):
+        if one.get("items", {}).get("type") == "object":
+            return [_stated(name, one["items"])]
     return NAMED.get(name)

@@ -106,7 +106,7 @@ def test_states_get_the_same_messages_answers_and_scores_as_from_our_own_reader(
         for task, expectation, value in means.select("task", "expectation", "value").iter_rows()
     }
     found = {name: value for name, value in run.metrics.items() if name.endswith("_by_user")}
-    assert found == pytest.approx(expected) and len(expected) == 4 == len(run.metrics) // 2
+    assert found == pytest.approx(expected) and len(expected) == 5 == len(run.metrics) // 2
     assert run.status == "success"
 
 
