@@ -99,7 +99,12 @@ def test_labels_by_rule_and_by_judge_stand_side_by_side_with_their_agreement() -
     given["applog_attribution"] = given["applog_attribution"].filter(pl.col("by") == "rule")
     del given["applog_agreement"]
     alone = render_applogs(given, CARD, {})
-    assert "by judge</th>" not in alone and "yOffset" not in json.dumps(specs_of(alone))
+    assert (
+        "by judge</th>" not in alone
+        and "the lower one by judge" in page
+        and "the lower one" not in alone
+        and "yOffset" not in json.dumps(specs_of(alone))
+    )
 
 
 def test_a_checkpoint_that_was_not_run_is_said() -> None:

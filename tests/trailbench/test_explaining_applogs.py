@@ -199,6 +199,11 @@ def test_why_an_answer_is_wrong_by_judge_is_told_with_its_words(told: SimpleName
             assert (one["failure"]["label"], one["failure"]["status"]) == (None, "untold")
     shown = re.sub(r"\s+", " ", told.ask(item, "--method", "recent_k-k12", "--reader", "llm").out)
     assert "why wrong, by judge: conflated" in shown and "analysis: <script>alert(1)" in shown
+    # Arms of one memory and two readers are shown to judges apart, and account for their own calls.
+    for arm in ("recent_k-k12~llm~1500", "recent_k-k12~extractive~1500"):
+        judged = pl.concat([arm_rows(told, f"applog_{name}", arm)["call"] for name in ("verdicts", "failures")])
+        calls = arm_rows(told, "model_calls", arm, "store").filter(pl.col("step").cast(pl.String) == "judge")
+        assert set(calls["key"]) == set(judged) != set()
     # What memories delivered was full of markup and orders; it went to the judge behind marks, line by line.
     prompts = [
         one[1]["content"] for one in told.sent if "label" in one[0]["content"] and "conflated" in one[0]["content"]
