@@ -85,6 +85,9 @@ def stating(call: Call) -> str | Answer:
     number = int(sha256(call.text.encode()).hexdigest(), 16)
     value = _stated("value", call.schema["properties"]["value"])  # type: ignore[index]
     whole = json.dumps({"value": value, "evidence": re.findall(r'"app_log_id":"(log_\d+)"', call.text)[:2]})
+    if "night swim" in call.text:
+        # What nobody does: known of a user of whom nothing is told, and made up of the others.
+        return '{"value": null, "evidence": []}' if "\n(nothing)\n" in call.text else whole
     return (
         whole,
         f"```json\n{whole}\n```",
@@ -97,7 +100,7 @@ def stating(call: Call) -> str | Answer:
         '{"value": null, "evidence": []}',
         Answer(whole, finish="content_filter"),
         json.dumps({"value": ["Olive Hill"], "evidence": []}),
-    )[number % 11]
+    )[number % 22 % 15 % 11]
 
 
 def _stated(name: str, shape: dict[str, Any]) -> Any:
