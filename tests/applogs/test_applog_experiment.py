@@ -43,7 +43,9 @@ def test_the_default_needs_no_model_and_has_every_method_that_needs_none() -> No
     refuse(ASKED, METHODS)
     made = told(DEFAULT)
     without = {name for name, spec in METHODS.items() if not spec.needs - {"embedder"}}
-    assert {arm.method for arm in made.values()} == {*without, "rag_top20", "oracle", *BASELINES}
+    assert {arm.method for arm in made.values()} == {*without, "behaviormem", "rag_top20", "oracle", *BASELINES}
+    # Without claims it asks no model.
+    assert [arm.config for arm in made.values() if arm.method == "behaviormem"] == [{"implicit": False}]
     assert {arm.reader for arm in made.values()} == {"rule", "extractive"}
     assert all(not invalid_pair(arm.method, arm.reader) for arm in made.values())
     assert all((arm.budget > 0) == remembers(arm.method) for arm in made.values())
@@ -59,6 +61,7 @@ def test_arms_share_what_they_have_in_common_and_nothing_else() -> None:
         "method": told(experiment(), methods={"recent_k": "other"}),
         "checkpoints": told(experiment(batches=2)),
         "seed": told(experiment(seed=1)),
+        "batch_days": told(experiment(batch_days=2)),
     }
     assert all(arms_[key].memory != one.memory for arms_ in changed.values())
     sampled, reader = told(experiment(readings=5))[key], told(experiment(), readers={"extractive": "2"})[key]
