@@ -134,4 +134,4 @@ def test_the_experiments_of_the_papers_are_accepted() -> None:
 def test_the_experiment_on_app_logs_is_accepted() -> None:
     experiment = parse(block("# dynamic.yaml"), "dynamic.yaml")
     refuse(experiment, builtin_methods())
-    assert (experiment.judges, experiment.judged, experiment.readings) == (["core_detail"], 200, 300)
+    assert (experiment.judges, experiment.judged, experiment.readings) == (["core_detail", "failure"], 200, 300)
