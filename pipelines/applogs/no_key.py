@@ -11,7 +11,7 @@ import polars as pl
 
 from pipelines.applogs.gold_parts import state_parts
 from pipelines.applogs.json_text import JsonObject, canonical, dump
-from pipelines.applogs.question_forms import ENTRY, NAME, NO_KEY, list_question
+from pipelines.applogs.question_forms import ENTRY, NAME, NO_KEY, list_query, list_question
 from pipelines.applogs.state_values import humanised
 from pipelines.applogs.tables import FAMILIES, table_of
 from pipelines.applogs.tasks import Asked, in_free_form, true_states
@@ -46,15 +46,14 @@ def _list(
     held = {state["state_key"]: in_free_form(json.loads(state["value"])) for state in states if state["value"]}
     place = {name: at[name] for name in ("user_id", "checkpoint_id")}
     item = f"{at['user_id']}/{at['checkpoint_id']}/list/{family}"
-    text = list_question(family, most)
     question = {
         **place,
         "item": item,
         "as_of": at["as_of"],
         "task": NO_KEY,
         "asked_family": family,
-        "question_text": text,
-        "retrieval_query": text,
+        "question_text": list_question(family, most),
+        "retrieval_query": list_query(family),
         "answer_template": dump([ENTRY]),
     }
     gone = any(state["expectation"] == "no_longer" for state in states)

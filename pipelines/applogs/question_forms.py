@@ -28,12 +28,14 @@ NAME = "name"
 ENTRY = {NAME: BLANK, **FREE_FORM}
 """The shape of every entry of a list: a short name, which counts nothing, and the fields of the free form."""
 _ASKED = {
-    "attribute": (
-        "Which facts hold of the user now, routines and preferences apart? `value` is what the fact says, with its "
-        "details, or a list where several things belong together."
-    ),
-    "habit": "Which routines does the user keep now? Say when each takes place, and where if that is known.",
-    "preference": "Which preferences does the user have now? `value` is the preference in a sentence.",
+    "attribute": "Which facts hold of the user now, routines and preferences apart?",
+    "habit": "Which routines does the user keep now?",
+    "preference": "Which preferences does the user have now?",
+}
+_VALUE = {
+    "attribute": "`value` is what the fact says, with its details, or a list where several things belong together.",
+    "habit": "Say when each takes place, and where if that is known.",
+    "preference": "`value` is the preference in a sentence.",
 }
 _MOST = re.compile(r"\bat most (\d+) entries\b")
 
@@ -41,10 +43,16 @@ _MOST = re.compile(r"\bat most (\d+) entries\b")
 def list_question(family: str, most: int) -> str:
     """The question for all that is true of a family, of `most` entries at most: the same words for everybody."""
     return (
-        f"{_ASKED[family]} Leave out what is true no longer. Answer with a list of at most {most} entries, each for "
-        "another one, with a short name in your own words; null is what does not apply or is not known, and an empty "
-        f"list says that nothing is known. Each entry has this form: {canonical(ENTRY)}.{WEEKDAY_NOTE}"
+        f"{_ASKED[family]} {_VALUE[family]} Leave out what is true no longer. Answer with a list of at most {most} "
+        "entries, each for another one, with a short name in your own words; null is what does not apply or is not "
+        "known, and an empty list says that nothing is known. "
+        f"Each entry has this form: {canonical(ENTRY)}.{WEEKDAY_NOTE}"
     )
+
+
+def list_query(family: str) -> str:
+    """What a memory is searched for: the question without the form of its answer."""
+    return _ASKED[family]
 
 
 def most_asked(question_text: str) -> int:

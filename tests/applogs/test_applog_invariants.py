@@ -82,6 +82,7 @@ def where(condition: pl.Expr, column: str, value: Any) -> Callable[[pl.DataFrame
 
 
 VALUE, SERVICE = pl.col("expectation") == "value", pl.col("task") == "personalised_service"
+LIST = pl.col("task") == "no_key"
 LONGER = pl.col("valid_to").dt.offset_by("9d")
 FAULTS: list[tuple[str, str, Callable[[pl.DataFrame], pl.DataFrame]]] = [
     ("app_logs", "numbered(position)", lambda rows: rows.with_columns(pl.col("position") + 1)),
@@ -96,6 +97,9 @@ FAULTS: list[tuple[str, str, Callable[[pl.DataFrame], pl.DataFrame]]] = [
     ("tasks", "put", where(SERVICE, "scenario", None)),
     ("tasks", "put", where(~SERVICE, "question_text", None)),
     ("tasks", "put", where(~SERVICE, "scenario", "It is Sunday.")),
+    ("tasks", "put", where(LIST, "state_key", GYM)),
+    ("tasks", "put", where(LIST, "asked_family", None)),
+    ("tasks", "put", where(~LIST, "asked_family", "habit")),
     ("tasks", "blank", where(pl.col("output_template").is_not_null(), "output_template", '{"venue":"Iron Works"}')),
     ("tasks", "blank", of_first("answer_template", '{"a":{"b":[6]}}')),
     ("tasks", "blank", of_first("answer_template", '{"valid":true}')),
@@ -105,6 +109,10 @@ FAULTS: list[tuple[str, str, Callable[[pl.DataFrame], pl.DataFrame]]] = [
     ("gold_items", "reference", where(~VALUE, "reference", '"x"')),
     ("gold_items", "known", where(VALUE & ~SERVICE & (pl.col("truth") == "as_of"), "reference", None)),
     ("gold_items", "nothing_shows_nothing", where(~VALUE, "evidence", ["log_00001"])),
+    ("gold_items", "one_state", where(LIST, "state_key", GYM)),
+    ("gold_items", "one_state", where(~LIST, "state_key", None)),
+    ("gold_parts", "counts", where(pl.col("of_state").is_not_null(), "judged", True)),
+    ("gold_parts", "counts", where(pl.col("of_state").is_not_null(), "of_state", None)),
     ("gold_parts", "numbered(place)", lambda rows: rows.with_columns(pl.col("place") + 1)),
     ("gold_parts", "gate", where(pl.col("gate"), "kind", "entity")),
     ("gold_parts", "gate", where(pl.col("gate"), "path", "value")),
