@@ -65,8 +65,10 @@ def _files(module: str) -> Iterator[tuple[str, Path]]:
             yield ".".join((module, *inside)).removesuffix(".__init__"), file
 
 
-def _imports(file: Path) -> Iterator[str]:
+@cache
+def _imports(file: Path) -> tuple[str, ...]:
     """Names a file imports from the domain; of `from a import b` both `a` and `a.b`, whichever is a module."""
+    found: list[str] = []
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -74,7 +76,8 @@ def _imports(file: Path) -> Iterator[str]:
             names = [node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)]
         else:
             continue
-        yield from (name for name in names if name.startswith(f"{PACKAGE}.") and name not in VERSIONED_APART)
+        found += [name for name in names if name.startswith(f"{PACKAGE}.") and name not in VERSIONED_APART]
+    return tuple(found)
 
 
 def _file(module: str) -> Path | None:

@@ -12,6 +12,7 @@ from dagster._core.storage.dagster_run import DagsterRunStatus, RunsFilter
 from sqlalchemy.exc import DatabaseError
 
 from resources.documents import write_atomic
+from trailbench.run_history import open_history
 
 PROCESS_TAG = "trailbench/process"
 Progress = Callable[[str], None]
@@ -56,7 +57,7 @@ def _open_instance(folder: Path) -> dg.DagsterInstance:
         config = folder / "dagster.yaml"
         if not config.exists():
             write_atomic(config, instance_config().read_text(encoding="utf-8"))
-        instance = dg.DagsterInstance.from_config(str(folder))
+        instance = open_history(folder)
         # Every database is made when it is first asked.
         instance.get_runs(limit=1)
         instance.get_dynamic_partitions("drop")
