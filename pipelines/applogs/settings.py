@@ -43,7 +43,7 @@ class AppLogSettings(BaseModel):
     )
     most_listed: int = setting(
         30,
-        "entries that a question without a key asks for at most: the same for all, and more than is ever true",
+        "entries that a question without a key asks for at most: the same for all, whatever is true of them",
         unit="entries",
         origin="ours",
         ge=1,
