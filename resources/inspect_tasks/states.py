@@ -157,7 +157,7 @@ def agreement() -> Scorer:
         try:
             said = said_by(read_value(text_of(state)), asked["shape"])
         except ValueError as error:
-            said = Said("parse_error", reason=str(error))
+            said = Said("transport_error" if state.output.empty else "parse_error", reason=str(error))
         value = mechanical_score(said, right)
         about = {name: asked[name] for name in ("task", "user_id", "checkpoint_id")}
         return Score(
