@@ -11,16 +11,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import httpx2
-import openai
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pipelines.models import ModelStopped, ReplyStatus
 from resources.models.settings import Endpoint
 from resources.models.waits import asked_wait
+
+if TYPE_CHECKING:
+    import openai
 
 CUT = "the reply stopped at its token limit"
 _MOST_TOKENS = 1_000_000_000
@@ -101,6 +103,9 @@ class EndpointClient:
     """
 
     def __init__(self, endpoint: Endpoint, connections: int, timeout_seconds: float) -> None:
+        # It takes most of a second, and few commands ask a model.
+        import openai
+
         self._timeout = timeout_seconds
         self._key = endpoint.api_key.get_secret_value() if endpoint.api_key else ""
         # One with an alias is a server of our own, at a port that nobody set.
@@ -142,6 +147,8 @@ class EndpointClient:
         await self._sdk.close()
 
     async def _try(self, call: Any, read: Any) -> Outcome:
+        import openai
+
         try:
             # The SDK's limit is one for every read; a body that drips would pass it for ever.
             async with asyncio.timeout(self._timeout):
@@ -157,7 +164,7 @@ class EndpointClient:
             return _status_outcome(error, self._key)
 
 
-def _status_outcome(error: openai.APIStatusError, key: str) -> Outcome:
+def _status_outcome(error: "openai.APIStatusError", key: str) -> Outcome:
     status = error.status_code
     words = (word for word in (error.code, error.type) if isinstance(word, str) and _CODE.fullmatch(word))
     code = next((word for word in words if word not in key and not (key and key in word)), "")
@@ -174,7 +181,7 @@ def _status_outcome(error: openai.APIStatusError, key: str) -> Outcome:
     )
 
 
-def _unknown_parameter(error: openai.APIStatusError) -> str:
+def _unknown_parameter(error: "openai.APIStatusError") -> str:
     said = error.response.text.lower()
     if "invalid schema" in said:
         return ""
