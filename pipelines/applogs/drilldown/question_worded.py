@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from pipelines.applogs.drilldown.judged_worded import failure_mark, judged_parts
 from pipelines.applogs.drilldown.state_trail import Answer, Checkpoint, Delivered, Field, Log, Question, Role
 from pipelines.applogs.drilldown.states_in_time import checkpoint_anchor, log_anchor
 from pipelines.evaluation.drilldown.parts import (
@@ -73,7 +74,7 @@ def question_section(place: Checkpoint, question: Question, logs: Logs) -> Secti
     """A question on a page: as asked, what is right, who answered what and was shown what, arms below each other."""
     marks: list[Part] = []
     for one in question.answers:
-        judged = _judged(one)
+        judged = judged_parts(one)
         marks += [Fold(f"Marks of the judge: {_arm(one)}", judged, one.method)] if judged else []
         marks += _calls(one, logs)
     texts = [delivered_text(one, logs) for one in question.delivered]
@@ -89,7 +90,7 @@ def question_told(place: Checkpoint, question: Question, logs: Logs) -> Section:
         rows = tuple((*cells, _agreement(one, field.part)) for cells, field in told)
         grid = Grid("Field by field", tuple(map(Head, ("field", "right", "compared as", "answer"))), rows)
         own: list[Part] = [Facts(_answer(one, logs)), *([grid] if rows else [])]
-        parts.append(Fold(f"Answer of {_arm(one)}", (*own, *_judged(one))))
+        parts.append(Fold(f"Answer of {_arm(one)}", (*own, *judged_parts(one))))
         parts += _calls(one, logs)
     parts += [delivered_text(one, logs, question) for one in _memories(place, question)]
     return Section(question_anchor(place, question), question.name, tuple(parts))
@@ -126,7 +127,7 @@ def _answer(one: Answer, logs: Logs) -> tuple[tuple[str, Cell], ...]:
         ("evidence recall", recall),
         ("stale evidence", one.stale),
         ("why wrong", one.label.replace("_", " ")),
-        ("why wrong, by judge", _failure_mark(one)),
+        ("why wrong, by judge", failure_mark(one)),
         ("reason of the status", one.reason),
     )
 
@@ -242,42 +243,6 @@ def delivered_text(one: Delivered, logs: Logs, question: Question | None = None)
     words = Words("Text", logs.named(one.text), "" if one.text else "It delivered nothing.")
     budget = f", {one.budget:,} tokens" if one.budget else ""
     return Fold(f"Delivered by {one.method}{budget}", (Facts(tuple(facts)), words), one.method)
-
-
-def _failure_mark(one: Answer) -> Cell:
-    if one.failure is None:
-        return None
-    said = one.failure.label or one.failure.status
-    return Mark(said.replace("_", " "), "bad" if one.failure.status == "judge_error" else "plain")
-
-
-def _judged(one: Answer) -> tuple[Part, ...]:
-    """What judges say of an answer."""
-    parts: list[Part] = [_verdicts(one)] if one.verdicts else []
-    if one.failure is not None:
-        facts: tuple[tuple[str, Cell], ...] = (
-            ("why wrong, by judge", _failure_mark(one)),
-            ("reason of an error", one.failure.reason),
-            ("analysis", one.failure.analysis),
-        )
-        parts.append(Facts(tuple(row for row in facts if row[1])))
-    return tuple(parts)
-
-
-def _verdicts(one: Answer) -> Grid:
-    heads = tuple(map(Head, ("part", "status", "reason", "core", "detail, of 2", "analysis")))
-    rows = tuple(
-        (
-            each.part,
-            Mark(each.status, "plain" if each.status == "ok" else "bad"),
-            each.reason,
-            None if each.core_correct is None else Mark("right", "good") if each.core_correct else Mark("wrong", "bad"),
-            each.detail_quality,
-            each.analysis,
-        )
-        for each in one.verdicts
-    )
-    return Grid("Marks of the judge", heads, rows)
 
 
 def _calls(one: Answer, logs: Logs) -> list[Part]:
