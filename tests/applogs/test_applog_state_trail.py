@@ -15,7 +15,7 @@ from pipelines.applogs.app_logs import read_app_logs
 from pipelines.applogs.drilldown.item_names import item_named
 from pipelines.applogs.drilldown.question_worded import Logs, question_section, question_told
 from pipelines.applogs.drilldown.state_tracing import IN_FULL, StateTables, items_in_full, state_trail
-from pipelines.applogs.drilldown.state_trail import Agreement, Field, Log, StateTrail
+from pipelines.applogs.drilldown.state_trail import Agreement, Field, Log, Role, StateTrail
 from pipelines.applogs.drilldown.states_in_time import log_anchor, state_rows, states_picture
 from pipelines.applogs.tables import APPLOG_TABLES, table_of
 from pipelines.evaluation.drilldown.parts import Facts, Fold, Grid, Jumps, Mark, Words
@@ -267,8 +267,12 @@ def test_a_list_is_shown_state_by_state() -> None:
     (question,) = place.questions
     agreed = tuple(Agreement(one.part, *said.get(one.part, (None, 0.0))) for one in fields)
     (answer,) = question.answers
-    listed = replace(question, fields=fields, state_key="", answers=(replace(answer, fields=agreed),))
+    many: dict[str, Role] = {f"log_{n:05}": "current" for n in range(1, 31)}
+    listed = replace(question, fields=fields, state_key="", roles=many, answers=(replace(answer, fields=agreed),))
     section = question_section(place, listed, Logs(trail().logs))
+    facts = next(dict(part.rows) for part in section.parts if isinstance(part, Facts))
+    shown = facts["logs of current value"]
+    assert isinstance(shown, Jumps) and (len(shown.jumps), shown.more) == (8, "and 22 more")
     grid = next(part for part in section.parts if isinstance(part, Grid) and part.title == "State by state")
     assert [one.title for one in grid.heads] == ["state", "right", "recent_k, llm, 600 tokens"]
     assert grid.rows == (

@@ -109,7 +109,7 @@ def _asked(question: Question, logs: Logs) -> list[Part]:
     ]
     for role, name in ROLES.items():
         if role and (mine := _of_role(question.roles, question, role)):
-            facts.append((f"logs of {name}", _jumps(mine, logs, len(mine))))
+            facts.append((f"logs of {name}", _of_states(mine, question, logs)))
     return [Facts(tuple(row for row in facts if row[1])), *(Words(title, text) for title, text in question.asked)]
 
 
@@ -226,7 +226,7 @@ def _shown(one: Delivered, question: Question, logs: Logs) -> list[tuple[str, Ce
     for role, name in ROLES.items():
         mine = _of_role(one.logs, question, role)
         # Whatever concerns the state leads to its log; the others are named and stand in the text.
-        rows.append((name, _jumps(mine, logs, len(mine)) if role else " ".join(mine)))
+        rows.append((name, _of_states(mine, question, logs) if role else " ".join(mine)))
     return rows
 
 
@@ -250,6 +250,11 @@ def _calls(one: Answer, logs: Logs) -> list[Part]:
         return []
     call = replace(one.call, messages=tuple((who, logs.named(text)) for who, text in one.call.messages))
     return [call_fold(call, _arm(one), one.method)]
+
+
+def _of_states(ids: Sequence[str], question: Question, logs: Logs) -> Jumps:
+    """All logs of one state; of the many states behind a list the first ones."""
+    return _jumps(ids, logs, len(ids) if question.state_key else _SHOWN)
 
 
 def _jumps(ids: Sequence[str], logs: Logs, shown: int = _SHOWN) -> Jumps:
