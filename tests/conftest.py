@@ -21,6 +21,8 @@ settings.load_profile("trailbench")
 # Great Expectations costs seconds in every process that imports it. Both engines judge alike (tests/expectations), so
 # the suites run by Polars here; tests/assets/test_engine.py runs the DAG as it is by default.
 os.environ["TRAILBENCH_EXPECTATIONS"] = QUICK = "polars"
+# Every shard of every step is a run of the DAG. Two show what four do, which tests/trailbench/test_newcomer.py runs.
+os.environ["TRAILBENCH_SHARDS"] = SHARDS = "2"
 
 LONGEST = ("ui", "trailbench")
 """Folders whose files take longest, the first because they wait for servers: begun last, they would run alone."""
@@ -139,7 +141,7 @@ def spawn() -> Callable[..., "subprocess.Popen[str]"]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("TRAILBENCH_", "DAGSTER_"))}
         return subprocess.Popen(
             [sys.executable, "-m", "trailbench.cli", *map(str, words)],
-            env={**kept, "TRAILBENCH_EXPECTATIONS": QUICK, **environment},
+            env={**kept, "TRAILBENCH_EXPECTATIONS": QUICK, "TRAILBENCH_SHARDS": SHARDS, **environment},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -146,7 +146,7 @@ def test_doctor_tells_the_environment_and_no_secret(
     assert found["OPENAI_API_KEY"]["says"] == found["TRAILBENCH_MODEL_API_KEY"]["says"] == "present"
     assert found["OPENAI_BASE_URL"]["says"] == "not set (optional)"
     assert found["TRAILBENCH_MODEL_NAME"]["says"] == "not set (optional; the embedded model answers)"
-    assert found["home"]["says"].endswith("4 shards, 1 drops")
+    assert found["home"]["says"].endswith("2 shards, 1 drops")
     assert found["dagster"]["ok"] and found["polars"]["says"].startswith("2.")
 
 
