@@ -21,6 +21,7 @@ from pipelines.hashing import frame_hash
 from pipelines.onchain.decode import decode
 from pipelines.onchain.drop import decode_drop, decode_pieces
 from pipelines.onchain.logs import read_logs
+from pipelines.onchain.packing import packed
 from resources.chain.web3_imports import recursion_limit_kept
 
 COMPARED = 3_000
@@ -65,8 +66,10 @@ def trailbench(form: str, path: Path) -> Run:
         for piece in decode_pieces([path], void=void):
             trades = piece.tables["trades"]
             if not first:
-                first.append(trades.head(COMPARED))
+                first.append(packed(trades.head(COMPARED)))
             rows.append(trades.height)
+            # What a piece was made of is let go before the next one comes, as by a consumer that writes it away.
+            del piece, trades
         return sum(rows), lambda: _of_trades(first[0])
 
     return run

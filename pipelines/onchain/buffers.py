@@ -86,6 +86,31 @@ class Column:
         """Values stand at the same place of a buffer, as those of a dictionary do."""
         return bool(self.lengths.sum(dtype=np.int64) > sum(buffer.size for buffer in self.owner.buffers()[2:]))
 
+    def all_of(self, size: int) -> bool:
+        """Whether every value that is not null has so many bytes."""
+        if not self.whole:
+            return bool((self.lengths == size)[self.valid].all())
+        return bool(_all_of(self.views, size))
+
+
+@nb.njit(cache=True, nogil=True)
+def _all_of(views: Views, size: int) -> bool:
+    other = np.uint32(0)
+    for row in range(views.shape[0]):
+        other |= views[row, 0] ^ np.uint32(size)
+    return bool(other == 0)
+
+
+def room(shape: int | tuple[int, ...], kind: npt.DTypeLike) -> npt.NDArray[Any]:
+    """An array whose values are still to be written, in the memory of Arrow.
+
+    That comes in large pages and is kept for the next piece of a stream. Small fresh pages, as `numpy.empty` gives
+    them, cost more than what is written into them.
+    """
+    items = int(np.prod(shape))
+    buffer = pa.allocate_buffer(items * np.dtype(kind).itemsize)
+    return np.frombuffer(buffer, kind, items).reshape(shape)
+
 
 def column(values: pl.Series) -> Column:
     """The buffers of a Binary or String column."""
@@ -107,8 +132,3 @@ def from_views(name: str, views: Views, buffers: Sequence[pa.Buffer], valid: Fla
     mask = None if valid is None or valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))
     array = pa.Array.from_buffers(pa.binary_view(), len(views), [mask, pa.py_buffer(views), *buffers])
     return pl.Series(name, array)
-
-
-def sizes(values: pl.Series) -> npt.NDArray[np.uint32]:
-    """Bytes of each value of a Binary column; 0 for null."""
-    return column(values).lengths

@@ -14,13 +14,12 @@ import polars as pl
 from pipelines.commerce.reading import RAW_LIMIT
 from pipelines.onchain import conditions, position_changes, trades, words
 from pipelines.onchain.abi import EVENTS, TAILS, Event, Word, layout
-from pipelines.onchain.buffers import sizes
+from pipelines.onchain.buffers import column
 from pipelines.onchain.building import Builder, any_of
 from pipelines.onchain.logs_raw import LINE
 
 BUILDERS: dict[str, Builder] = {**trades.BUILDERS, **position_changes.BUILDERS, **conditions.BUILDERS}
 """By event; an event without builder is checked and counted, and enters no table."""
-POOL_EVENTS = tuple(event.name for event in EVENTS if not event.contracts)
 
 REFUSED = pl.Schema(
     {
@@ -47,28 +46,34 @@ _WRONG = {
 class Decoded:
     """Tables by name (with `__line`), refused logs (`REFUSED`), and the number of logs by outcome and event (`COUNTS`).
 
-    Outcomes are `trade`, `other`, `reject` and `foreign`.
+    Outcomes are `trade`, `other`, `reject` and `foreign`. `of_pools` are logs that were left for later.
     """
 
     tables: dict[str, pl.DataFrame]
     refused: pl.DataFrame
     counts: pl.DataFrame
+    of_pools: pl.DataFrame
 
 
-def decode(logs: pl.DataFrame, pools: Collection[bytes] = ()) -> Decoded:
+def decode(logs: pl.DataFrame, pools: Collection[bytes] | None = ()) -> Decoded:
     """Decode logs; `pools` are the addresses of the pools that belong to the protocol.
 
+    With None, which says that they are not known yet, logs of pools are left for later.
     Raises `AssertionError` when a log would be lost or counted twice.
     """
     parts: dict[str, list[pl.DataFrame]] = {}
     refused: list[pl.DataFrame] = []
     counts: Counter[tuple[str, str]] = Counter()
     foreign = 0
+    of_pools = [logs.clear()]
     for event, rows in by_event(logs):
         if event is None:
             foreign += rows.height
             continue
-        ours = _emitted(rows, event, pools)
+        if pools is None and not event.contracts:
+            of_pools.append(rows)
+            continue
+        ours = _emitted(rows, event, pools or ())
         counts["foreign", event.name] += rows.height - ours.height
         decoded = 0
         for frame, size, bad in read_event(event, ours):
@@ -93,12 +98,14 @@ def decode(logs: pl.DataFrame, pools: Collection[bytes] = ()) -> Decoded:
         outcome = "trade" if event.name.startswith("order_filled") else "other"
         counts[outcome, event.name] += decoded
     counts["foreign", ""] += foreign
-    assert counts.total() == logs.height, "a log was lost or counted twice"
+    later = pl.concat(of_pools)
+    assert counts.total() + later.height == logs.height, "a log was lost or counted twice"
     counted = sorted((*of, n) for of, n in counts.items() if n)
     return Decoded(
         {name: frames[0] if len(frames) == 1 else pl.concat(frames) for name, frames in parts.items()},
         _joined(refused),
         pl.DataFrame(counted, schema=COUNTS, orient="row"),
+        later,
     )
 
 
@@ -137,10 +144,10 @@ def read_event(event: Event, rows: pl.DataFrame) -> Iterator[tuple[pl.DataFrame 
     """Arguments of the logs of one event, one frame a length of its lists, with that length; and what is refused."""
     rows, bad = _with_topics(event, rows)
     yield None, 0, bad
-    lengths = sizes(rows["data"])
-    distinct = _distinct(lengths)
-    for n_bytes in distinct:
-        part = rows if len(distinct) == 1 else rows.filter(pl.Series(lengths == n_bytes))
+    data = column(rows["data"])
+    alike = data.all_of(int(data.lengths[0])) if rows.height else True
+    for n_bytes in _distinct(data.lengths[:1] if alike else data.lengths):
+        part = rows if alike else rows.filter(pl.Series(data.lengths == n_bytes))
         words_ = layout(event, n_bytes // 32) if n_bytes % 32 == 0 else None
         if words_ is None:
             fault = f"data has {n_bytes} bytes, not {_expected(event)}"

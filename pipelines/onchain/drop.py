@@ -8,10 +8,10 @@ from pathlib import Path
 import polars as pl
 
 from pipelines.commerce.reading import SourceError
-from pipelines.onchain import twins, words
-from pipelines.onchain.abi import BY_NAME, EVENTS
+from pipelines.onchain import twins
+from pipelines.onchain.abi import EVENTS
 from pipelines.onchain.beside import beside
-from pipelines.onchain.decode import POOL_EVENTS, decode
+from pipelines.onchain.decode import decode
 from pipelines.onchain.logs import LogChunk, read_raw, typed
 from pipelines.onchain.logs_raw import LINE, RawChunk
 from pipelines.onchain.ordering import in_order
@@ -33,7 +33,6 @@ DECODED = (
 THREADS = 1
 """Chunks that are decoded while the next is read: that is the other half of the work, and each holds about 100 MB."""
 _NO_REJECTS, _NO_COUNTS = ONCHAIN_TABLES["onchain_rejects"].empty(), ONCHAIN_TABLES["log_counts"].empty()
-_POOL_TOPICS = [BY_NAME[name].topic0 for name in POOL_EVENTS]
 Tables = dict[str, pl.DataFrame]
 Finish = Callable[[Tables], Tables]
 
@@ -96,8 +95,10 @@ def _pass(
             if "fpmm_pools" in piece.tables:
                 known |= set(piece.tables["fpmm_pools"]["pool"])
             yield piece
+            # Not held while the next ones are read and decoded.
+            del piece, of_pools, places
     for name, rows in waiting:
-        yield _decoded(name, rows, known, finish)
+        yield _decoded(name, rows, known, finish)[0]
 
 
 def _handed(raw: RawChunk) -> list[RawChunk]:
@@ -111,11 +112,7 @@ def _read_piece(
     """One chunk decoded, and its logs of pools: a pool may be created in a later file than its first trade."""
     chunk = typed(hand.pop())
     kept, piece = _judged(name, chunk, verdict)
-    of_pools = kept.clear()
-    is_pool = words.find(kept["topic0"], _POOL_TOPICS) >= 0
-    if is_pool.any():
-        of_pools, kept = kept.filter(pl.Series(is_pool)), kept.filter(pl.Series(~is_pool))
-    decoded = _decoded(name, kept, (), finish)
+    decoded, of_pools = _decoded(name, kept, None, finish)
     counts = pl.concat([piece.counts, decoded.counts])
     assert counts["rows"].sum() + of_pools.height == chunk.n_rows, f"{name}: a row was lost or counted twice"
     out = Piece(decoded.tables, pl.concat([piece.rejects, decoded.rejects]), counts)
@@ -187,14 +184,18 @@ def _judged(name: str, chunk: LogChunk, verdict: pl.DataFrame) -> tuple[pl.DataF
     return rows, Piece({}, pl.concat(rejects), pl.concat(counts))
 
 
-def _decoded(name: str, rows: pl.DataFrame, pools: Collection[bytes], finish: Finish) -> Piece:
+def _decoded(
+    name: str, rows: pl.DataFrame, pools: Collection[bytes] | None, finish: Finish
+) -> tuple[Piece, pl.DataFrame]:
+    """Logs of one file decoded, and those left until all pools are known."""
     decoded = decode(rows, pools)
-    counts = decoded.counts.with_columns(pl.lit(name).alias("file"))
-    return Piece(
+    counts = decoded.counts.select(pl.lit(name).alias("file"), *decoded.counts.columns)
+    piece = Piece(
         finish({table: frame.drop(LINE) for table, frame in decoded.tables.items()}),
         _rejects(name, decoded.refused) if decoded.refused.height else _NO_REJECTS,
-        counts.select(ONCHAIN_TABLES["log_counts"].schema.names()),
+        counts,
     )
+    return piece, decoded.of_pools
 
 
 def _events(topics: pl.Series) -> pl.Series:

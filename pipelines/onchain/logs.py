@@ -15,7 +15,7 @@ import polars as pl
 from pipelines.commerce import reading
 from pipelines.commerce.reading import RAW_LIMIT, SourceError
 from pipelines.onchain import hexes, logs_json, logs_parquet
-from pipelines.onchain.buffers import sizes
+from pipelines.onchain.buffers import column
 from pipelines.onchain.drop_files import describes_markets
 from pipelines.onchain.logs_raw import LINE, NUMBERS, REFUSED, RawChunk
 from pipelines.onchain.numbers import integers
@@ -88,13 +88,15 @@ def typed(chunk: RawChunk) -> LogChunk:
         columns[name] = _bytes(frame[name], reasons)
     for name in NUMBERS:
         given = frame[name]
-        values = integers(given)
+        # Integers are brought to their width last: the widest would be one copy more.
+        values = given if given.dtype.is_integer() else integers(given)
         if values.null_count() > given.null_count() or _outside(values, _LIMIT[name]):
+            values = integers(given)
             bad = ((values.is_null() & given.is_not_null()) | (values < 0) | (values >= _LIMIT[name])).fill_null(False)
             reasons.append((bad.to_numpy(), f"{name} is no number in its range"))
             values = values.set(bad, None)
         columns[name] = values
-    columns["time"] = columns["time"] * 1_000_000
+    columns["time"] = columns["time"].cast(pl.Int64) * 1_000_000
     columns["removed"], bad = _flags(frame["removed"])
     if bad.any():
         reasons.append((bad.to_numpy(), "removed is neither true nor false"))
@@ -122,11 +124,9 @@ def _bytes(values: pl.Series, reasons: list[tuple[np.ndarray, str]]) -> pl.Serie
             reasons.append((failed == hexes.ODD, f"{name} has an odd number of hex digits"))
             reasons.append((failed == hexes.NOT_HEX, f"{name} is not hex"))
     if name in _LENGTHS and values.null_count() < len(values):
-        wrong = sizes(values) != _LENGTHS[name]
-        if values.null_count():
-            wrong &= values.is_not_null().to_numpy()
-        if wrong.any():
-            reasons.append((wrong, f"{name} is not {_LENGTHS[name]} bytes"))
+        source, size = column(values), _LENGTHS[name]
+        if not source.all_of(size):
+            reasons.append(((source.lengths != size) & source.valid, f"{name} is not {size} bytes"))
     return values
 
 

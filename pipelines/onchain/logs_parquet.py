@@ -35,18 +35,20 @@ def read(path: Path, names: Sequence[str] = NAMES) -> Iterator[RawChunk]:
     except (pl.exceptions.PolarsError, OSError) as error:
         raise _damaged(path, None, error) from None
     wanted = _columns(path, schema, names)
+    stored = sorted({name for column in wanted for name in column.meta.root_names()})
     start = 0
     try:
         # One step at a time: a scan of the whole file would read ahead into fresh memory.
         for n_rows in _steps(path):
-            part = scan.slice(start, n_rows).select(wanted).collect()
+            part = scan.slice(start, n_rows).select(stored).collect()
             if part.height != n_rows:
                 raise pl.exceptions.ComputeError(f"{part.height} rows where the footer says {n_rows}")
             for rows in part.iter_slices(ROWS):
                 line = pl.int_range(start + 1, start + 1 + pl.len(), dtype=pl.Int64).alias(LINE)
-                rows = rows.with_columns(line)
+                rows = rows.select(*wanted, line)
                 reasons = _too_many(rows) if "__topics" in rows.columns else None
-                yield RawChunk(rows.select(*names, LINE), reasons, pl.DataFrame(schema=REFUSED), rows.height)
+                rows = rows.drop("__topics", strict=False)
+                yield RawChunk(rows, reasons, pl.DataFrame(schema=REFUSED), rows.height)
                 start += rows.height
             del part, rows
     except (pl.exceptions.PolarsError, pa.ArrowException, OSError) as error:

@@ -31,13 +31,14 @@ def _order_v2(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _order(frame: pl.DataFrame, buys: npt.NDArray[np.bool_]) -> pl.DataFrame:
     given, taken = frame["maker_amount"].to_numpy(), frame["taker_amount"].to_numpy()
+    amount, collateral = words.swapped(buys, taken, given)
     exchange = pl.Series("exchange", words.find(frame["address"], _EXCHANGES)).cast(pl.UInt8).cat.to(EXCHANGE)
     return frame.hstack(
         [
             exchange,
             pl.Series("buys", buys),
-            pl.Series("amount", np.where(buys, taken, given)),
-            pl.Series("collateral", np.where(buys, given, taken)),
+            pl.Series("amount", amount),
+            pl.Series("collateral", collateral),
         ]
     )
 

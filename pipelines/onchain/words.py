@@ -8,7 +8,7 @@ import numpy.typing as npt
 import polars as pl
 
 from pipelines.onchain.abi import Word
-from pipelines.onchain.buffers import Addresses, Flags, Views, column, from_views, load_big, load_four
+from pipelines.onchain.buffers import Addresses, Flags, Views, column, from_views, load_big, load_four, room
 
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int8]
@@ -36,7 +36,7 @@ def choose(name: str, first: Flags, one: pl.Series, other: pl.Series) -> pl.Seri
     if not len(one):
         return pl.Series(name, [], pl.Binary)
     a, b = column(one), column(other)
-    out = np.empty((len(one), 4), np.uint32)
+    out = room((len(one), 4), np.uint32)
     _choose(first, a.views, b.views, len(a.buffers), out)
     return from_views(name, out, [*a.owner.buffers()[2:], *b.owner.buffers()[2:]])
 
@@ -51,6 +51,21 @@ def _choose(first: Flags, one: Views, other: Views, shift: int, out: Views) -> N
             out[row, i] = (one[row, i] & mine) | ((other[row, i] + added) & ~mine)
 
 
+def swapped(first: Flags, one: Ints, other: Ints) -> tuple[Ints, Ints]:
+    """Of every pair of numbers the first where `first`, else the second; and the one that is left."""
+    chosen, left = room((2, len(first)), np.int64)
+    _swap(first, one, other, chosen, left)
+    return chosen, left
+
+
+@nb.njit(cache=True, nogil=True)
+def _swap(first: Flags, one: Ints, other: Ints, chosen: Ints, left: Ints) -> None:
+    for row in range(first.shape[0]):
+        # Without a branch, as above.
+        differ = (one[row] ^ other[row]) & -np.int64(first[row])
+        chosen[row], left[row] = other[row] ^ differ, one[row] ^ differ
+
+
 @nb.njit(cache=True, nogil=True)
 def _find(
     views: Views,
@@ -59,7 +74,6 @@ def _find(
     width: int,
     places: Addresses,
     known: Addresses,
-    shared: bool,
     out: Codes,
 ) -> None:
     # Rows met before, by the place of their bytes: values of a dictionary are compared once.
@@ -68,18 +82,17 @@ def _find(
         out[row] = -1
         if not valid[row] or views[row, 0] != width:
             continue
-        if shared:
-            slot = ((views[row, 3] >> 2) + views[row, 2]) % _SEEN
-            met = seen[slot]
-            if (
-                met >= 0
-                and views[met, 0] == views[row, 0]
-                and views[met, 2] == views[row, 2]
-                and views[met, 3] == views[row, 3]
-            ):
-                out[row] = out[met]
-                continue
-            seen[slot] = row
+        slot = ((views[row, 3] >> 2) + views[row, 2]) % _SEEN
+        met = seen[slot]
+        if (
+            met >= 0
+            and views[met, 0] == views[row, 0]
+            and views[met, 2] == views[row, 2]
+            and views[met, 3] == views[row, 3]
+        ):
+            out[row] = out[met]
+            continue
+        seen[slot] = row
         at = buffers[views[row, 2]] + np.uint64(views[row, 3])
         first, second = load_big(at + places[0]), load_big(at + places[1])
         third, fourth = load_big(at + places[2]), load_big(at + places[3])
@@ -110,7 +123,6 @@ def find(values: pl.Series, known: Sequence[bytes]) -> Codes:
         width,
         np.array(places, np.uint64),
         np.array(table, np.uint64),
-        source.shares,
         out,
     )
     return out
@@ -179,16 +191,17 @@ def read_words(values: pl.Series, words: Sequence[Word]) -> tuple[list[pl.Series
     mean nothing. Raises `ValueError` unless every value holds exactly the bytes of `words`.
     """
     source = column(values)
-    if values.null_count() or (source.lengths != 32 * len(words)).any():
-        raise ValueError(f"a value of {values.name!r} is not {32 * len(words)} bytes long")
+    size = 32 * len(words)
+    if values.null_count() or not source.all_of(size):
+        raise ValueError(f"a value of {values.name!r} is not {size} bytes long")
     kinds = np.array([_KINDS[word.kind] for word in words], np.int8)
     tokens, n_tokens = _numbered(kinds == TOKEN)
     numbers, n_numbers = _numbered(np.isin(kinds, (AMOUNT, BIT)))
     slots = np.maximum(tokens, numbers)
     cuts, n_cuts = _numbered(np.isin(kinds, (RAW, ADDRESS, TOKEN)))
-    out = np.empty((n_numbers, len(values)), np.int64)
-    flags = np.empty((n_tokens, len(values)), np.bool_)
-    parts = np.empty((n_cuts, len(values), 4), np.uint32)
+    out = room((n_numbers, len(values)), np.int64)
+    flags = room((n_tokens, len(values)), np.bool_)
+    parts = room((n_cuts, len(values), 4), np.uint32)
     failed = np.zeros(len(values), np.int32)
     if len(values):
         constants = np.array([word.constant for word in words], np.int64)

@@ -311,6 +311,34 @@ def test_faults_in_parquet_are_rejects_with_their_row(tmp_path):
 
 
 @pytest.mark.parametrize(
+    "kind, values, outside",
+    [
+        (pl.Int8, [1, -1, None, 3], [2]),
+        (pl.Int16, [1, 2, -5, 3], [3]),
+        (pl.Int32, [-1, 1, 2, 3], [1]),
+        (pl.UInt8, [1, 2, 255, 3], []),
+        (pl.UInt32, [1, 2**32 - 1, 2, 3], [2]),
+        (pl.UInt64, [1, 2**63 + 5, 2**64 - 1, 3], [2, 3]),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("column", ["log_index", "transaction_index"])
+def test_integers_of_every_width_are_held_to_their_range(tmp_path, column, kind, values, outside):
+    rows = columns(some_logs()[:4]).with_columns(pl.Series(column, values, kind))
+    path = put(tmp_path / "logs.parquet", _parquet(rows))
+    (chunk,) = read_logs(path)
+    name = {"transaction_index": "tx_index"}.get(column, column)
+    missing = [values.index(None) + 1] if None in values and column == "log_index" else []
+    found = dict(chunk.refused.select("line", "reason").rows())
+    assert found == {
+        **dict.fromkeys(outside, f"{name} is no number in its range"),
+        **dict.fromkeys(missing, f"{name} is missing"),
+    }
+    kept = [value for line, value in enumerate(values, 1) if line not in found]
+    assert chunk.rows[name].to_list() == kept
+
+
+@pytest.mark.parametrize(
     ("content", "words"),
     [
         (b"", "the file is empty"),
