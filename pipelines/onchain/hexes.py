@@ -10,18 +10,7 @@ import pyarrow as pa
 from llvmlite import ir
 from numba.extending import intrinsic
 
-from pipelines.onchain.buffers import (
-    INLINE,
-    LARGEST,
-    Addresses,
-    Flags,
-    Views,
-    column,
-    from_views,
-    load_byte,
-    load_four,
-    room,
-)
+from pipelines.onchain.buffers import INLINE, LARGEST, Addresses, Flags, Views, column, from_views, load_byte, load_four
 
 Codes = npt.NDArray[np.int8]
 ODD, NOT_HEX = 1, 2
@@ -161,7 +150,7 @@ def unhex(text: pl.Series) -> tuple[pl.Series, Codes]:
         half = len(text) // 2
         (one, first), (other, second) = unhex(text[:half]), unhex(text[half:])
         return pl.concat([one, other]), np.concatenate([first, second])
-    out, views = room(size, np.uint8), room((len(text), 4), np.uint32)
+    out, views = np.empty(size, np.uint8), np.empty((len(text), 4), np.uint32)
     _unhex(
         source.views,
         source.views_at,
