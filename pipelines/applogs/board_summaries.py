@@ -63,11 +63,12 @@ def labels_by_judge(failures: pl.DataFrame) -> pl.DataFrame:
 def label_agreement(labels: pl.DataFrame, units: pl.DataFrame, judge: str, weak: bool, seed: int = 0) -> pl.DataFrame:
     """Table `applog_agreement` from the labels by rule and by the `judge` (as for `attributed`), over all methods.
 
-    The bootstrap of kappa draws users. `units` are all of the experiment's, which tell the boards.
+    An answer to which no text was delivered, as those of rules, is left out: no judge was asked of it. The bootstrap of
+    kappa draws users. `units` are all of the experiment's, which tell the boards.
     """
     arms = on_boards(units.select(ARM).unique())
     key = [*ARM, *ITEM]
-    wide = labels.filter(pl.col("by") == "judge").join(
+    wide = labels.filter(pl.col("by") == "judge", pl.col("label") != "untold").join(
         labels.filter(pl.col("by") == "rule").select(*key, pl.col("label").cast(pl.String).alias("first")), on=key
     )
     placed = wide.join(units.select(*key, pl.col("task").cast(pl.String)), on=key).join(arms, on=ARM)

@@ -188,7 +188,7 @@ APPLOG_BOARD_TABLES: dict[str, Table] = {
             "task": Column(TASK, " | ".join(TASKS)),
             "judge": Column(pl.String, "fingerprint of the judge"),
             "weak": Column(pl.Boolean, "whether a weak model judged"),
-            "n_judged": Column(pl.Int64, "sampled answers that are wrong", "answers"),
+            "n_judged": Column(pl.Int64, "sampled wrong answers to which a text was delivered", "answers"),
             "n_errors": Column(pl.Int64, "of these, where the judge erred", "answers"),
             "n_both": Column(pl.Int64, "of these, labelled by rule and by judge: the denominator", "answers"),
             "n_equal": Column(pl.Int64, "of these, with one label", "answers"),

@@ -145,7 +145,7 @@ def test_rule_and_judge_agree_as_counted_by_hand() -> None:
     pairs = [
         *[("irrelevant", "irrelevant")] * 6, ("irrelevant", "identity_miss"), *[("conflated", "conflated")] * 2,
         *[("conflated", "detail_miss")] * 2, ("all_clear", "all_clear"), ("untold", "irrelevant"),
-        ("irrelevant", "judge_error"),
+        ("irrelevant", "judge_error"), *[("all_clear", "untold")] * 3,
     ]  # fmt: skip
     rule, judge = (named([pair[n] for pair in pairs], by) for n, by in enumerate(("rule", "judge")))
     more = named(["all_clear"] * 24, "rule").slice(len(pairs))
@@ -155,6 +155,8 @@ def test_rule_and_judge_agree_as_counted_by_hand() -> None:
     # By chance: irrelevant 7 · 6, conflated 4 · 2, all clear 1 · 1, the others 0, of 12 · 12.
     chance = (7 * 6 + 4 * 2 + 1) / 144
     assert row["agreement"] == 0.75 and row["kappa"] == pytest.approx((0.75 - chance) / (1 - chance), abs=1e-9)
+    rules = label_agreement(pl.concat([rule.tail(3), judge.tail(3)]), NONE, "j", False)
+    assert rules.is_empty(), "nothing was delivered that a judge could have read"
     assert row["n_users"] == 2 and row["kappa_low"] < row["kappa"] <= row["kappa_high"]
     mute = label_agreement(pl.concat([named(["untold"], "rule"), named(["irrelevant"], "judge")]), NONE, "j", False)
     assert mute.select("n_both", "agreement", "kappa", "weak").rows() == [(0, None, None, False)]
