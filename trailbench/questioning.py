@@ -10,6 +10,7 @@ from assets.applog_inputs import asking_settings
 from assets.judges import judge_model, rubric_judge
 from pipelines.applogs import asking
 from pipelines.applogs.answers import ITEM
+from pipelines.applogs.board_report import EXPECTED
 from pipelines.applogs.board_tables import ALL
 from pipelines.applogs.contenders import EXTRACTIVE, LLM, PEERS, RULE
 from pipelines.applogs.contexts import WHOLE, Streams
@@ -46,7 +47,8 @@ mechanical: agreement of the answers' fields with the truth, by rule; score: cor
 users, with 95 % intervals; unanswered questions count 0 (an abstention is right where nothing is true); the reader
 extractive asks no model and is weak
 """
-SAID = {"value": "what is true", "no_longer": "true no longer", "never": "never true"}
+TASK_NAMES = {NO_KEY: "without a key"}
+"""Tasks that people call otherwise than tables do."""
 
 
 def bind_questions(
@@ -199,7 +201,7 @@ def summary(bound: BoundExperiment, made: Amount) -> dict[str, Any]:
 
 def main_rows(board: pl.DataFrame) -> pl.DataFrame:
     """One row a board, task, expectation and method, best first: its first metric with interval, and evidence F1."""
-    whole = board.with_columns(pl.col("task", "expectation", "family", "metric").cast(pl.String)).filter(
+    whole = board.with_columns(pl.col("family", "metric").cast(pl.String)).filter(
         (pl.col("place") == 0) & (pl.col("family") == ALL)
     )
     at = ["board", "task", "expectation"]
@@ -222,7 +224,9 @@ def print_boards(bound: BoundExperiment) -> None:
     for cell, mine in rows.group_by("board", "task", "expectation", "metric", maintain_order=True):
         board, task, expectation, metric = map(str, cell)
         notes = list(dict.fromkeys(flag for flag in mine["flags"] if flag))
-        title = f"{task.replace('_', ' ').capitalize()}, {SAID[expectation]} · {board} · {metric}"
+        title = (
+            f"{TASK_NAMES.get(task, task.replace('_', ' ')).capitalize()}, {EXPECTED[expectation]} · {board} · {metric}"
+        )
         print_table(title, list(COLUMNS), [_shown(row, notes) for row in mine.to_dicts()])
         for number, note in enumerate(notes, start=1):
             out.print(plain(f"  [{number}] {note}"))

@@ -25,6 +25,7 @@ DECIMALS = 9
 COMPARED = ("mechanical", "score", "evidence_f1")
 """Metrics whose differences are tested."""
 SHUFFLED = "shuffled_user"
+WEAK = "weak reader"
 _CELL = ["board", "task", "expectation", "family", "metric"]
 _COUNTS = ["n_items", *(f"n_{status}" for status in UNIT_STATUSES)]
 _BOARD = APPLOG_BOARD_TABLES["applog_board"]
@@ -213,7 +214,7 @@ def _flagged(board: pl.DataFrame, weak: Collection[str]) -> pl.DataFrame:
         pl.when(judged & (pl.col("value") <= pl.col(SHUFFLED))).then(pl.lit("no better than another user's")),
         pl.when(pl.col("coverage") < 1).then(pl.lit("coverage < 1")),
         pl.when(pl.col("n_not_run") > 0).then(pl.format("{} checkpoints not run", "n_not_run")),
-        pl.when(pl.col("reader").is_in(list(weak))).then(pl.lit("weak reader")),
+        pl.when(pl.col("reader").is_in(list(weak))).then(pl.lit(WEAK)),
     ]
     levels = board
     for method in (EMPTY, SHUFFLED):

@@ -6,12 +6,12 @@ from typing import Any
 import polars as pl
 
 from pipelines.applogs import board_plots
-from pipelines.applogs.board import on_boards
-from pipelines.applogs.board_tables import ALL, JUDGED_METRICS, PLAIN_METRICS
+from pipelines.applogs.board import WEAK, on_boards
+from pipelines.applogs.board_tables import ALL, BOARD_EXPECTATION, JUDGED_METRICS, PLAIN_METRICS
 from pipelines.applogs.compat_2026 import COMPAT
 from pipelines.applogs.drilldown.item_names import FORM
 from pipelines.applogs.drilldown.states_in_time import state_rows
-from pipelines.applogs.tables import EVIDENCE_ROLES, FAMILIES, TASKS, UNIT_STATUSES
+from pipelines.applogs.tables import EVIDENCE_ROLES, FAMILIES, TASK, TASKS, UNIT_STATUSES
 from pipelines.evaluation import plots
 from pipelines.evaluation.drilldown.index import USERS, user_index
 from pipelines.evaluation.page import card_cautions, few, offered, page, visible, visible_frame
@@ -42,6 +42,7 @@ TASK_TITLES = {
     "free_form": "Free form, with what is true no longer or never was",
     "no_key": "Without a key: a list of all that is true",
 }
+EXPECTED = {"value": "what is true", "no_longer": "true no longer", "never": "never true"}
 HEADLINES = {
     "points": "points",
     "list_precision": "precision",
@@ -242,6 +243,24 @@ def _compat(tables: Mapping[str, pl.DataFrame]) -> dict[str, Any] | None:
     return {"metrics": rows["metric"].unique().sort().to_list(), "arms": cells}
 
 
+def _flagged(whole: pl.DataFrame) -> list[str]:
+    """A sentence a board, kind of question and what makes methods of it suspect; one alone of a weak reader."""
+    each = whole.with_columns(flag=pl.col("flags").str.split("; "))
+    weak = each.filter(pl.col("flag").list.contains(WEAK), ~pl.col("reader").is_in(list(NOTES)))["reader"].unique()
+    out = [f"Reader {reader} is a {WEAK}." for reader in weak.sort()]
+    each = each.with_columns(
+        pl.col("task").cast(TASK),
+        pl.col("expectation").cast(BOARD_EXPECTATION),
+        pl.col("flag").list.filter(pl.element() != WEAK).list.join("; "),
+    )
+    cell = ["board", "task", "expectation", "flag"]
+    for key, rows in each.filter(pl.col("flag") != "").sort(*cell, "method").group_by(cell, maintain_order=True):
+        board, task, expectation, flag = map(str, key)
+        where = f"{TASK_TITLES[task].partition(',')[0].partition(':')[0]}, {EXPECTED[expectation]}"
+        out.append(f"{where} ({board}), {flag}: {', '.join(rows['method'].unique(maintain_order=True))}.")
+    return out
+
+
 def _cautions(tables: Mapping[str, pl.DataFrame], card: Mapping[str, Any]) -> list[str]:
     out, board = card_cautions(card), tables["applog_board"]
     readers = board["reader"].unique().sort().to_list()
@@ -250,8 +269,7 @@ def _cautions(tables: Mapping[str, pl.DataFrame], card: Mapping[str, Any]) -> li
     users = whole["n_users"].max()
     if isinstance(users, int) and users < FEW_USERS:
         out.append(few(users, "user"))
-    for row in whole.filter(pl.col("flags") != "").sort("board", "task", "expectation", "method").to_dicts():
-        out.append(f"{row['method']} ({row['board']}, {row['task']}, {row['expectation']}): {row['flags']}.")
+    out += _flagged(whole)
     weak = tables["applog_agreement"].filter("weak") if "applog_agreement" in tables else pl.DataFrame()
     if weak.height:
         out.append("A weak model is the judge that says why answers are wrong.")

@@ -54,7 +54,7 @@ DEFAULT = Experiment(
             )
         },
         # Its facts alone, the published ablation: its claims need a model.
-        "behaviormem": [{"implicit": False, "label": "behaviormem_facts"}],
+        "behaviormem": [{"implicit": False, "label": "facts"}],
     },
     readers=[EXTRACTIVE],
     budgets=[BUDGET],

@@ -17,7 +17,8 @@ from pipelines.applogs.tables import table_of
 from pipelines.tables import TIME
 
 HOSTILE = '<script>alert(1)</script>{{ 7*7 }}\x1b[31m"\u202e'
-CARD = {"release": "0123456789ab", "track": "applogs", "warnings": ["made up"], "funnel": [{"step": "users", "n": 3}]}
+FUNNEL = {"step": "drops", "unit": "users", "reason": "", "n": 3}
+CARD = {"release": "0123456789ab", "track": "applogs", "warnings": ["made up"], "funnel": [FUNNEL]}
 
 
 def tables(*arms: pl.DataFrame) -> dict[str, pl.DataFrame]:
@@ -184,3 +185,16 @@ def test_filters_and_keyboard_from_disk(tmp_path: Path) -> None:
         assert page.evaluate("document.querySelector('details').open") != opened
         browser.close()
     assert (asked, wrong) == ([file.as_uri()], [])
+
+
+def test_cautions_name_the_methods_together_that_one_thing_makes_suspect() -> None:
+    board = tables(NONE, GOOD)
+    flagged = board["applog_board"].with_columns(
+        flags=pl.when(pl.col("method") == "recent_k").then(pl.lit("coverage < 1; weak reader")).otherwise(pl.lit(""))
+    )
+    other = flagged.filter(pl.col("method") == "recent_k").with_columns(method=pl.lit("zz"), reader=pl.lit("llm"))
+    page = render_applogs({**board, "applog_board": pl.concat([flagged, other])}, CARD, {})
+    said = re.findall(r"<li>(.*?)</li>", page.split('id="boards"')[0])
+    assert "State completion, what is true (extractive, 600 tokens), coverage &lt; 1: recent_k, zz." in said
+    assert "Reader llm is a weak reader." in said
+    assert sum("weak reader" in one for one in said) == 2, "each reader once"

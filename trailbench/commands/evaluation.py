@@ -78,7 +78,7 @@ def estimate(
 
 
 def _print_estimate(rows: list[dict[str, Any]]) -> None:
-    if not rows:
+    if not any(row["calls"] for row in rows):
         out.print("This experiment asks no model.")
         return
     fields = ("role", "calls", "tokens_in", "tokens_out", "cost")

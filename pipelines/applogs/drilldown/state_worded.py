@@ -1,6 +1,7 @@
 """The trail of a user of app logs in parts: what a page shows of a user and a checkpoint."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from pipelines.applogs.drilldown.question_worded import (
     TASKS,
@@ -93,10 +94,10 @@ def _by_question(place: Checkpoint) -> list[Grid]:
         if n == full
         else (
             f"{full:,} of {n:,} questions of the checkpoint follow in full: half have the lowest agreement, half are "
-            "drawn. `trailbench explain` prints any."
+            "drawn. The command trailbench explain prints any."
         )
     )
-    for task in dict.fromkeys(one.task for one in place.questions):
+    for task in (task for task in TASKS if any(one.task == task for one in place.questions)):
         mine = [one for one in place.questions if one.task == task]
         arms = _arms(mine)
         rows: list[tuple[Cell, ...]] = []
@@ -105,8 +106,8 @@ def _by_question(place: Checkpoint) -> list[Grid]:
             jump = Jump(_short(question, place), question_anchor(place, question))
             rows.append((jump, question.state_key, question.expectation, *(marks.get(arm) for arm in arms)))
         heads = (Head("question"), Head("state"), Head("right answer"), *_arm_heads(arms))
-        grids.append(Grid(f"{TASKS.get(task, task)}: agreement by rule", heads, tuple(rows), note=note))
-    return grids
+        grids.append(Grid(f"{TASKS[task]}: agreement by rule", heads, tuple(rows)))
+    return [*grids[:-1], replace(grids[-1], note=note)] if grids else []
 
 
 def logs_grid(logs: Sequence[Log]) -> Grid:

@@ -39,6 +39,7 @@ def user_index(users: pl.DataFrame, kind: str, measure: str, asked: str, unit: s
         "kind": kind,
         "asked": asked,
         "measure": measure,
-        "says": f"{every}. `trailbench explain {unit}` prints any unit in the terminal.",
+        "says": every,
+        "unit": unit,
         "rows": rows,
     }
