@@ -146,7 +146,8 @@ def source_of(source: str | None, track: str | None) -> str:
         return source
     if track is not None and len(TRACKS[track].all_sources) == 1:
         return TRACKS[track].sources[0]
-    raise typer.BadParameter("name the log format: --source NAME; `trailbench sources` lists them")
+    alone = " or ".join(f"--track {name}" for name, one in TRACKS.items() if len(one.all_sources) == 1)
+    raise typer.BadParameter(f"name the log format: --source NAME (`trailbench sources` lists them), or {alone}")
 
 
 def is_yaml(path: Path) -> bool:

@@ -24,6 +24,9 @@ from resources.models.waits import wait_before
 
 _GRACE_SECONDS = 5.0
 """Calls in flight get this long to end when the engine is closed."""
+_OWN_SECONDS = 1800.0
+"""The least patience with a server of our own, whose end shows as a lost connection: a long reply takes minutes on a
+busy machine, and a limit would have it made again from its start and let the machine's pace decide what is scored."""
 
 
 class Answered(NamedTuple):
@@ -191,7 +194,8 @@ class Dispatcher:
         key = endpoint.api_key.get_secret_value() if endpoint.api_key else ""
         width = endpoint.concurrency or self.rules.concurrency
         if (name := (endpoint.base_url, key, width)) not in self._lanes:
-            client = EndpointClient(endpoint, width, self.rules.timeout_seconds)
+            patience = max(self.rules.timeout_seconds, _OWN_SECONDS if endpoint.alias else 0.0)
+            client = EndpointClient(endpoint, width, patience)
             circuit = Circuit(endpoint.identity, self.rules.circuit_failures)
             self._lanes[name] = _Lane(client, width, circuit)
         return self._lanes[name]

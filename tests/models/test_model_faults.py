@@ -115,6 +115,16 @@ def test_a_body_that_drips_meets_the_limit(engine_of: EngineOf, asked: Asked) ->
             assert time.monotonic() - start < 3
 
 
+def test_a_server_of_our_own_is_waited_for_beyond_the_limit_of_others(engine_of: EngineOf, asked: Asked) -> None:
+    with (
+        model_server(lambda call: slow(1, "late")) as server,
+        engine_of(server.base_url, alias="embedded", retries=0, timeout_seconds=0.3) as own,
+        engine_of(server.base_url, retries=0, timeout_seconds=0.3) as other,
+    ):
+        assert own.model("reader").ask(asked()).text == "late"
+        assert other.model("reader").ask(asked()).error == "no reply within 0.3 s"
+
+
 def test_retry_after_is_honoured_and_keeps_every_call_from_the_endpoint(engine_of: EngineOf, asked: Asked) -> None:
     arrived: list[tuple[int, float]] = []
 
