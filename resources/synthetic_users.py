@@ -16,6 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.applogs.synthesis.cards import Measured, measured
+from pipelines.applogs.synthesis.ontology import ONTOLOGY
+from pipelines.applogs.synthesis.ontology.drawing import drawn
+from pipelines.applogs.synthesis.ontology.forms import Ontology
 from pipelines.applogs.synthesis.trajectories import trajectory
 from pipelines.applogs.synthesis.user_files import user_files
 from pipelines.applogs.synthesis.world import Span
@@ -43,6 +46,13 @@ class Plan:
 
     seed: int
     span: Span
+    states: int | None = None
+    """States of every domain, drawn by the seed; None: all."""
+
+    @property
+    def ontology(self) -> Ontology:
+        """What can be true of the users."""
+        return ONTOLOGY if self.states is None else drawn(self.states, self.seed)
 
     def says(self) -> dict[str, Any]:
         """What `card.json` holds of it."""
@@ -52,6 +62,7 @@ class Plan:
             "seed": self.seed,
             "windows": span.windows,
             "logs a user aimed at": span.logs,
+            "states of a domain": "all" if self.states is None else self.states,
             "begins": span.start.isoformat(" "),
             "code": code_version("pipelines.applogs.synthesis"),
         }
@@ -111,7 +122,7 @@ def write_user(to: Path, plan: Plan, index: int) -> None:
 
     What is true and what the logs say leave the same trajectory, so they never disagree.
     """
-    made = trajectory(plan.seed, index, plan.span)
+    made = trajectory(plan.seed, index, plan.span, plan.ontology)
     files, name = user_files(made), made.user_id
     counted = measured(made)
     hashes = {file: hashlib.sha256(data).hexdigest() for file, data in {**files.logs, **files.gold}.items()}

@@ -17,6 +17,9 @@ def synth(
     from_user: Annotated[int, typer.Option(min=1, help="Number of the first of them.")] = 1,
     windows: Annotated[int, typer.Option(min=1, max=40, help="Quarters that each is followed.")] = 5,
     logs: Annotated[int, typer.Option(min=0, help="Logs of a user aimed at.")] = 1800,
+    states: Annotated[
+        int | None, typer.Option(min=1, help="States of each of the six domains that can be true; else all, 23 or 24.")
+    ] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Processes; else one a core.")] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -28,7 +31,7 @@ def synth(
 
         numbers = range(from_user - 1, from_user - 1 + users)
         with progress(as_json) as step:
-            made = synthesise(to, Plan(seed, Span(windows, logs)), numbers, workers, step)
+            made = synthesise(to, Plan(seed, Span(windows, logs), states), numbers, workers, step)
         if as_json:
             print_json(made)
             return
