@@ -112,7 +112,7 @@ def _counted(made: dict[str, Any]) -> str:
     if "samples" in made:
         return f"{made['samples']:,} questions"
     if "users" in made:
-        return f"predictions of {made['users']:,} users"
+        return f"predictions of {made['users']:,} {'user' if made['users'] == 1 else 'users'}"
     return f"{sum(made['rows'].values()):,} rows of {len(made['rows'])} tables"
 
 

@@ -16,7 +16,9 @@ def synth(
     seed: Annotated[int, typer.Option(min=0, help="Seed; the same one gives the same users.")] = 7,
     from_user: Annotated[int, typer.Option(min=1, help="Number of the first of them.")] = 1,
     windows: Annotated[int, typer.Option(min=1, max=40, help="Quarters that each is followed.")] = 5,
-    logs: Annotated[int, typer.Option(min=0, help="Logs of a user aimed at.")] = 1800,
+    logs: Annotated[
+        int, typer.Option(min=0, help="Logs of a user aimed at; what shows its states comes in any case.")
+    ] = 1800,
     states: Annotated[
         int | None, typer.Option(min=1, help="States of each of the six domains that can be true; else all, 23 or 24.")
     ] = None,
@@ -38,7 +40,8 @@ def synth(
         columns = ("measure", "here", "least", "most", "published")
         rows = [[row[name] for name in columns] for row in made["statistics"]]
         print_table(f"Statistics of {made['users']:,} users", columns, rows)
-        out.print(plain(f"{made['made']:,} users made, {made['kept']:,} were there, in {to}"), soft_wrap=True)
+        users, kept = "user" if made["made"] == 1 else "users", f"{made['kept']:,} were there"
+        out.print(plain(f"{made['made']:,} {users} made, {kept}, in {to}"), soft_wrap=True)
         folder = shlex.quote(str(to))
         out.print(plain(f"Next: trailbench build --track applogs {folder} --home dynamic"), soft_wrap=True)
 
