@@ -52,7 +52,10 @@ def export_folder(to: Path, says: Mapping[str, Any]) -> Iterator[Path]:
 
 
 def refuse_foreign(to: Path) -> None:
-    """Raise `FolderRefused` unless `to` is absent, an empty folder, or an export as it was written."""
+    """Raise `FolderRefused` unless `to` is absent, an empty folder, or an export as it was written.
+
+    What Python keeps of exported code that was run is nobody's work.
+    """
     if to.is_symlink() or (to.exists() and not to.is_dir()):
         raise FolderRefused(f"{to} is no folder; name another one")
     if not to.is_dir() or not any(to.iterdir()):
@@ -64,6 +67,8 @@ def refuse_foreign(to: Path) -> None:
         raise FolderRefused(f"{to} is not empty and no export of trailbench; name another folder") from None
     for path in sorted(to.rglob("*")):
         name = path.relative_to(to).as_posix()
+        if path.match("__pycache__/*.pyc") and path.is_file() and not path.is_symlink():
+            continue
         if path.is_symlink() or (path.is_file() and name != LISTING and name not in known):
             raise FolderRefused(
                 f"{path} was not written by the export that lies there; move it, or name another folder"

@@ -1,6 +1,9 @@
 """Folders that leave the project: whole or not at all, and never in the place of anything else."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -93,6 +96,22 @@ def test_a_folder_of_somebody_else_is_refused(listing: str | None, tmp_path: Pat
     with pytest.raises(FolderRefused, match="another folder"):
         write(to)
     assert (to / "note.txt").read_text() == "mine" and [path.name for path in tmp_path.iterdir()] == ["theirs"]
+
+
+def test_what_python_wrote_when_the_code_in_it_was_run_stands_in_nobodys_way(tmp_path: Path) -> None:
+    to = tmp_path / "run"
+    with export_folder(to, {"export": "test"}) as folder:
+        (folder / "said.py").write_text("SAID = 7\n")
+    known = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    subprocess.run([sys.executable, "-c", "import said"], cwd=to, env=known, check=True)
+    (compiled,) = to.rglob("*.pyc")
+    beside = compiled.with_name("notes.txt")
+    beside.write_text("mine")
+    with pytest.raises(FolderRefused, match=r"notes\.txt was not written by the export"):
+        write(to, "two")
+    beside.unlink()
+    write(to)
+    assert names(to) == ["deep", "deep/file.txt", LISTING]
 
 
 def test_what_was_added_changed_or_linked_since_is_not_thrown_away(tmp_path: Path) -> None:
