@@ -1,6 +1,6 @@
 """Answers of an arm in the published form of a system's predictions, one object a user (reference 4.4, 5.1).
 
-The form knows state completion and services, not the free form, and no standing of an
+The form knows state completion and services, neither free form nor lists, and no standing of an
 answer: what is no answer has null in every blank of a state's template, and no item in
 a service; `metadata` says which standing it is. Such a file names the state of every
 service, which is gold.
