@@ -40,8 +40,8 @@ def synth(
         columns = ("measure", "here", "least", "most", "published")
         rows = [[row[name] for name in columns] for row in made["statistics"]]
         print_table(f"Statistics of {made['users']:,} users", columns, rows)
-        users, kept = "user" if made["made"] == 1 else "users", f"{made['kept']:,} were there"
-        out.print(plain(f"{made['made']:,} {users} made, {kept}, in {to}"), soft_wrap=True)
+        who, kept = "user" if made["made"] == 1 else "users", f"{made['kept']:,} were there"
+        out.print(plain(f"{made['made']:,} {who} made, {kept}, in {to}"), soft_wrap=True)
         folder = shlex.quote(str(to))
         out.print(plain(f"Next: trailbench build --track applogs {folder} --home dynamic"), soft_wrap=True)
 
