@@ -1,10 +1,10 @@
 """Small local documents, written so that a reader sees the old or the new text, never a part."""
 
 import os
-import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from secrets import token_hex
 
 
 def write_atomic(path: Path, text: str) -> None:
@@ -34,13 +34,14 @@ def sync(path: Path) -> None:
 
 def _write(path: Path, text: str, place: Callable[[Path], object]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
+    # Not by `tempfile`, whose files nobody else may read: a report is for others, as far as the umask lets them.
+    part = path.parent / f".{token_hex(8)}.tmp"
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
+        with part.open("x", encoding="utf-8") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        place(Path(name))
+        place(part)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
         raise

@@ -23,6 +23,8 @@ from pipelines.applogs.contenders import (
     invalid_pair,
     remembers,
 )
+from pipelines.applogs.question_forms import NO_KEY
+from pipelines.applogs.settings import ALL_TASKS
 from pipelines.evaluation.experiment import (
     Arm,
     BadExperiment,
@@ -67,6 +69,7 @@ ASKED = Experiment(
     budgets=[600],
     users=1,
     batches=2,
+    tasks=[task for task in ALL_TASKS if task != NO_KEY],
     readings=4,
 )
 """A small sample of questions, which an embedded model can answer in minutes."""
@@ -106,7 +109,7 @@ def _arm(
     # Not the sample of users: a memory of one user is the same in a larger sample.
     fed = {"checkpoints": experiment.batches, "batch_days": experiment.batch_days, "seed": experiment.seed}
     memory = digest_json({"release": release, "method": told, **fed})
-    asked = [experiment.batches, experiment.readings, experiment.seed]
+    asked = [experiment.batches, experiment.tasks, experiment.readings, experiment.seed]
     context = digest_json({"memory": memory, "budget": budget, "asked": asked})
     key = "~".join([experiment.name, label, plain_name(reader, 60), *([str(budget)] if budget else [])])
     return Arm(
@@ -142,20 +145,23 @@ def slice_of(tasks: pl.LazyFrame, checkpoints: pl.LazyFrame, experiment: Experim
     (user, checkpoint from 0, item).
     """
     batches = None if experiment.batches == "all" else experiment.batches
-    placed = tasks.select("user_id", "checkpoint_id", "item").join(
+    placed = tasks.select("user_id", "checkpoint_id", "item", "task").join(
         checkpoints.select("user_id", "checkpoint_id", "checkpoint_index"), on=["user_id", "checkpoint_id"]
     )
     if batches is not None:
         placed = placed.filter(pl.col("checkpoint_index") < batches)
+    if experiment.tasks != "all":
+        placed = placed.filter(pl.col("task").cast(pl.String).is_in(experiment.tasks))
     found = placed.collect()
     users = tuple(sample_users(found["user_id"], experiment).to_list())
-    if experiment.readings == "all":
+    if experiment.readings == "all" and experiment.tasks == "all":
         return Slice(users, batches)
     mine = found.filter(pl.col("user_id").is_in(list(users))).with_columns(
         name=pl.concat_str("user_id", "item", separator=":")
     )
     key = key64_column(mine["name"], f"readings:{experiment.seed}")
-    drawn = mine.with_columns(key.alias("key")).sort("key", "name").head(experiment.readings)
+    drawn = mine.with_columns(key.alias("key")).sort("key", "name")
+    drawn = drawn if experiment.readings == "all" else drawn.head(experiment.readings)
     rows = drawn.sort("user_id", "checkpoint_index", "item").select("user_id", "checkpoint_index", "item").rows()
     return Slice(tuple(drawn["user_id"].unique().sort()), batches, tuple(rows))
 
@@ -193,6 +199,8 @@ def refuse(experiment: Experiment, methods: Iterable[str]) -> None:
     for place, judge in enumerate(experiment.judges):
         if rubrics.index(rubrics[place]) < place:
             raise BadExperiment(f"two judges are called {rubrics[place]}: leave one of them", ("judges", judge))
+    if experiment.tasks != "all":
+        require_known("task", experiment.tasks, ALL_TASKS, HERE)
     if odd := [one for one in readers if ":" in one and one.partition(":")[0] != LLM]:
         why = f"reader {odd[0]} names a model and asks none; write {odd[0].partition(':')[0]}"
         raise BadExperiment(why, ("readers", odd[0]))

@@ -38,6 +38,7 @@ method's own settings."""
 FIELDS_OF_TRACKS = {
     "split": ("onchain", "on-chain releases"),
     "batch_days": ("applogs", "releases of app logs"),
+    "tasks": ("applogs", "releases of app logs"),
 }
 """Field that means something on one track alone → that track, and its releases as people call them."""
 
@@ -103,6 +104,9 @@ class Experiment(BaseModel):
     batch_days: Count = Field(
         default=1, description="of app logs: days of the log's clock in one batch, as memories take them in"
     )
+    tasks: Annotated[list[Name], Field(min_length=1)] | Literal["all"] = Field(
+        default="all", description="of app logs: the tasks whose questions are asked, or all"
+    )
     readings: Count | Literal["all"] = Field(
         default="all",
         description="size of the keyed sample of pools, targets or questions that every arm is asked, or all",
@@ -122,9 +126,9 @@ class Experiment(BaseModel):
 
     @model_validator(mode="after")
     def _distinct(self) -> "Experiment":
-        for what in ("readers", "judges", "budgets"):
+        for what in ("readers", "judges", "budgets", "tasks"):
             values = getattr(self, what)
-            if len(set(values)) < len(values):
+            if values != "all" and len(set(values)) < len(values):
                 raise ValueError(f"{what} holds a value twice")
         labels = [label for label, *_ in self.configured()]
         if twice := sorted({label for label in labels if labels.count(label) > 1}):

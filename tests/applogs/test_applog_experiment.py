@@ -90,11 +90,25 @@ def test_samples_of_users_and_questions_are_nested_and_batches_are_checkpoints()
     assert asked(TASKS, PLACES, whole, ["u2"]).equals(TASKS.filter(user_id="u2"))
 
 
+def test_questions_of_named_tasks_alone_are_asked() -> None:
+    named = ["free_form", "no_key"]
+    wanted = TASKS.filter(pl.col("task").cast(pl.String).is_in(named))
+    assert 0 < wanted.height < TASKS.height
+    part = slice_of(TASKS.lazy(), PLACES.lazy(), experiment(tasks=named))
+    assert asked(TASKS, PLACES, part, part.users).equals(wanted)
+    few = slice_of(TASKS.lazy(), PLACES.lazy(), experiment(tasks=named, readings=3))
+    assert set(asked(TASKS, PLACES, few, few.users)["item"]) <= set(wanted["item"])
+    key = "e~recent_k~extractive~100"
+    one, other = told(experiment())[key], told(experiment(tasks=named))[key]
+    assert one.memory == other.memory and one.readout != other.readout
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [
         ({"methods": {"recal": [{}]}}, "no method recal on a release of app logs; there are behaviormem, "),
         ({"readers": ["embedding"]}, "no reader embedding on a release of app logs; there are extractive, llm, rule"),
+        ({"tasks": ["recall"]}, "no task recall on a release of app logs; there are free_form, no_key, "),
         ({"readers": ["extractive:m"]}, "names a model and asks none; write extractive"),
         ({"methods": {"oracle": [{"k": 3}]}}, "oracle takes no configuration"),
         ({"readers": ["rule"]}, "no reader answers method recent_k: list extractive or llm"),

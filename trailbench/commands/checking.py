@@ -9,7 +9,7 @@ from trailbench.console import err, out, plain, print_json, print_table, progres
 
 
 def verify(
-    release: Annotated[str, typer.Argument(help="Release name.")],
+    release: Annotated[str | None, typer.Argument(help="Release name; else the only one that there is.")] = None,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -17,10 +17,13 @@ def verify(
     use_home(home)
     with errors():
         from resources.home import open_home
+        from trailbench.exporting import only_release
         from trailbench.proving import verify_release
 
+        opened = open_home(make=False)
+        release = release or only_release(opened)
         with progress(as_json) as step:
-            problems = verify_release(open_home(make=False), release, step)
+            problems = verify_release(opened, release, step)
         if as_json:
             print_json({"release": release, "verified": not problems, "problems": problems})
         elif not problems:
@@ -32,7 +35,7 @@ def verify(
 
 
 def audit(
-    release: Annotated[str, typer.Argument(help="Release name.")],
+    release: Annotated[str | None, typer.Argument(help="Release name; else the only one that there is.")] = None,
     home: HomeOption = None,
     users: Annotated[int, typer.Option(min=1, help="Users whose future is replaced.")] = 5,
     as_json: JsonOption = False,
@@ -41,10 +44,13 @@ def audit(
     use_home(home)
     with errors():
         from resources.home import open_home
+        from trailbench.exporting import only_release
         from trailbench.proving import audit_release
 
+        opened = open_home(make=False)
+        release = release or only_release(opened)
         with progress(as_json) as step:
-            checks = audit_release(open_home(make=False), release, users, step)
+            checks = audit_release(opened, release, users, step)
         passed = all(check["passed"] for check in checks)
         if as_json:
             print_json({"release": release, "passed": passed, "checks": checks})
