@@ -3,6 +3,7 @@
 import polars as pl
 
 from pipelines.applogs.board_tables import ATTRIBUTED_BY, ATTRIBUTIONS
+from pipelines.applogs.tables import LABELS
 from pipelines.evaluation.plots import FIT, Spec, method_colour, method_line, share_axis, spec_of, tooltip
 
 HISTORIES_SHOWN = ("retained", "updated", "changed_earlier", "new")
@@ -62,11 +63,10 @@ def why_wrong(rows: pl.DataFrame) -> Spec:
     """
     shown = rows.with_columns(pl.col("by", "label").cast(pl.String)).sort("method", "by", "label")
     bars = max(shown.select("method", "by").n_unique(), 1)
-    apart = (
-        {"yOffset": {"field": "by", "type": "nominal", "sort": list(ATTRIBUTED_BY)}}
-        if shown["by"].n_unique() > 1
-        else {}
-    )
+    # A label has its colour on every page; what only a judge can do is named where one judged.
+    judged = "judge" in shown["by"]
+    known = [name for name in ATTRIBUTIONS if judged or name in LABELS]
+    apart = {"yOffset": {"field": "by", "type": "nominal", "sort": list(ATTRIBUTED_BY)}} if judged else {}
     return spec_of(
         shown.select("method", "by", "label", "share", "n_items"),
         {
@@ -80,7 +80,7 @@ def why_wrong(rows: pl.DataFrame) -> Spec:
                 "x": {"field": "share", "type": "quantitative", "stack": "normalize", "axis": {"format": ".0%"},
                       "title": "share of wrong answers"},
                 "color": {"field": "label", "type": "nominal", "title": None,
-                          "scale": {"domain": list(ATTRIBUTIONS), "range": _LABEL_COLOURS}},
+                          "scale": {"domain": known, "range": _LABEL_COLOURS[: len(known)]}},
                 "order": {"field": "label", "sort": "ascending"},
                 "tooltip": tooltip("method", "by", "label", "share", "n_items"),
             },
