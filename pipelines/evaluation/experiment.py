@@ -437,6 +437,7 @@ DEMO_LLM = Experiment(
             {
                 "label": "small",
                 "context_tokens": 2400,
+                "record_tokens": 32,
                 "reply_tokens": 300,
                 "max_patterns": 2,
                 "max_themes": 2,
