@@ -16,12 +16,25 @@ def settings_table(model: type[BaseModel]) -> list[dict[str, str]]:
     return [{"name": name, **_row(field)} for name, field in model.model_fields.items()]
 
 
+def settings_stated(settings: BaseModel) -> list[dict[str, str]]:
+    """The rows of `settings_table` with the `value` that each has in these settings."""
+    values = settings.model_dump(mode="json")
+    return [{**row, "value": _written(values[row["name"]])} for row in settings_table(type(settings))]
+
+
 def _row(field: FieldInfo) -> dict[str, str]:
     extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
     default = "required" if field.is_required() else field.get_default(call_default_factory=True, validated_data={})
     return {
-        "default": str(default),
+        "default": _written(default),
         "unit": str(extra.get("unit", "")),
         "origin": str(extra.get("origin", "")),
         "meaning": field.description or "",
     }
+
+
+def _written(value: object) -> str:
+    """A value as a configuration file has it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"[{', '.join(map(_written, value))}]" if isinstance(value, tuple | list) else str(value)

@@ -12,7 +12,7 @@ from pipelines.applogs.settings import AppLogSettings
 from pipelines.applogs.step_tables import HASHED
 from pipelines.applogs.tables import FAMILIES, TASKS
 from pipelines.applogs.truth import truth_differences
-from pipelines.thresholds import settings_table
+from pipelines.thresholds import settings_stated
 
 Tables = Mapping[str, pl.DataFrame]
 PAPER: dict[str, float] = {"users": 10, "logs": 17_715, "logs a user": 1_772, "apps": 16, "checkpoints a user": 5}
@@ -106,11 +106,10 @@ def card(
     warnings: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The release card: settings with origin, statistics beside the paper's, funnel, facts, warnings."""
-    values = settings.model_dump(mode="json")
     return {
         "release": name,
         "track": "applogs",
-        "settings": [{**row, "value": str(values[row["name"]])} for row in settings_table(AppLogSettings)],
+        "settings": settings_stated(settings),
         "statistics": [dict(row) for row in statistics],
         "funnel": funnel.to_dicts(),
         "facts": list(FACTS),

@@ -7,7 +7,7 @@ import polars as pl
 
 from pipelines import release
 from pipelines.commerce.settings import CommerceSettings
-from pipelines.thresholds import settings_table
+from pipelines.thresholds import settings_stated
 
 HASHED = ("visits", "batches", "transitions", "pools", "positives", "pool_gold")
 """Tables whose logical hashes name a release; the last two are gold."""
@@ -74,11 +74,10 @@ def card(
 
     `statistics` are the rows of `statistics.statistics`, `refusals` those of `refusals`.
     """
-    values = settings.model_dump(mode="json")
     return {
         "release": name,
         "track": "commerce",
-        "settings": [{**row, "value": str(values[row["name"]])} for row in settings_table(CommerceSettings)],
+        "settings": settings_stated(settings),
         "statistics": [dict(row) for row in statistics],
         "funnel": funnel.to_dicts(),
         "facts": list(FACTS),

@@ -10,7 +10,7 @@ from pipelines.onchain.beliefs import label_counts
 from pipelines.onchain.settings import OnchainSettings
 from pipelines.onchain.splits import split_counts
 from pipelines.onchain.step_tables import HASHED
-from pipelines.thresholds import settings_table
+from pipelines.thresholds import settings_stated
 
 PAPER: dict[str, float] = {
     "candidates with enough markets": 31_319,
@@ -107,11 +107,10 @@ def card(
     warnings: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The release card: settings with origin, statistics beside the paper's, filters, where every log went, facts."""
-    values = settings.model_dump(mode="json")
     return {
         "release": name,
         "track": "onchain",
-        "settings": [{**row, "value": str(values[row["name"]])} for row in settings_table(OnchainSettings)],
+        "settings": settings_stated(settings),
         "statistics": [dict(row) for row in statistics],
         "funnel": funnel.to_dicts(),
         "logs": logs.to_dicts(),

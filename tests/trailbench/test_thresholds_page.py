@@ -3,8 +3,9 @@
 from pathlib import Path
 
 import pytest
+import yaml
 
-from pipelines.thresholds import settings_table
+from pipelines.thresholds import settings_stated
 from pipelines.tracks import TRACKS
 from trailbench.thresholds_page import page
 
@@ -17,9 +18,12 @@ def test_the_page_is_up_to_date() -> None:
 
 @pytest.mark.parametrize("track", TRACKS)
 def test_every_threshold_says_what_it_is_and_where_it_comes_from(track: str) -> None:
-    for row in settings_table(TRACKS[track].settings):
+    made = TRACKS[track].settings()
+    for row in settings_stated(made):
         assert row["meaning"], row["name"]
         assert "ours" in row["origin"] or "paper" in row["origin"], row["name"]
+    told = {row["name"]: yaml.safe_load(row["value"]) for row in settings_stated(made)}
+    assert TRACKS[track].settings.model_validate(told) == made, "as a configuration file has them"
 
 
 def test_a_known_threshold_stands_on_it() -> None:
