@@ -66,8 +66,8 @@ class Budget:
         limit = getattr(self.rules, name)
         spent = f"{self.spent.calls} calls, {self.spent.tokens} tokens, {self.spent.cost / NANO:.4f} USD"
         return (
-            f"the budget of model calls is spent: the next call would exceed {name} = {limit:g} (spent: {spent}); "
-            f"{_RESUME}, with a larger TRAILBENCH_MODEL_{name.upper()}, or "
+            "the budget of model calls is spent: the next call would exceed "
+            f"{name}, of which this step had {limit:g} left (spent since: {spent}); {_RESUME}, with a larger TRAILBENCH_MODEL_{name.upper()}, or "
             f"limits.{name.removeprefix('max_')} of the experiment, whichever is set"
         )
 

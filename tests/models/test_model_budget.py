@@ -22,7 +22,8 @@ def test_calls_stop_at_their_number_and_go_on_in_the_next_run(engine_of: EngineO
             with engine_of(server.base_url, max_calls=5) as engine:
                 model = engine.model("reader", "scope")
                 with pytest.raises(
-                    ModelStopped, match=r"max_calls = 5 \(spent: 5 calls, 90 tokens, 0.0000 USD\)"
+                    ModelStopped,
+                    match=r"max_calls, of which this step had 5 left \(spent since: 5 calls, 90 tokens, 0.0000 USD\)",
                 ) as stop:
                     model.ask_all(many)
                 assert "start again" in str(stop.value)
@@ -50,7 +51,7 @@ def test_tokens_count_the_expected_most_before_and_the_true_ones_after(
         engine_of(server.base_url, max_tokens=limit) as engine,
     ):
         many = [Request((m, m), max_tokens=2, attempt=n) for n, m in enumerate([asked("x").messages[1]] * 5)]
-        with pytest.raises(ModelStopped, match=f"max_tokens = {limit}"):
+        with pytest.raises(ModelStopped, match=f"max_tokens, of which this step had {limit} left"):
             engine.model("reader").ask_all(many)
         assert (server.count, engine.spent.tokens) == (made, 18 * made)
 
@@ -72,7 +73,10 @@ def test_cost_stops_by_the_price_table(engine_of: EngineOf, asked: Asked) -> Non
         engine_of(server.base_url, max_cost=100e-6, prices=PRICES, concurrency=1) as engine,
     ):
         model = engine.model("reader", "scope")
-        with pytest.raises(ModelStopped, match=r"max_cost = 0\.0001 \(spent: 2 calls, 36 tokens, 0\.0001 USD\)"):
+        with pytest.raises(
+            ModelStopped,
+            match=r"max_cost, of which this step had 0\.0001 left \(spent since: 2 calls, 36 tokens, 0\.0001 USD\)",
+        ):
             model.ask_all([asked("x", max_tokens=7, attempt=n) for n in range(9)])
         assert server.count == 2 and engine.spent.cost == 61_000
         assert engine.calls("scope")["cost"].to_list() == [30_500, 30_500]
