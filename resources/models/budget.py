@@ -67,8 +67,9 @@ class Budget:
         spent = f"{self.spent.calls} calls, {self.spent.tokens} tokens, {self.spent.cost / NANO:.4f} USD"
         return (
             "the budget of model calls is spent: the next call would exceed "
-            f"{name}, of which this step had {limit:g} left (spent since: {spent}); {_RESUME}, with a larger TRAILBENCH_MODEL_{name.upper()}, or "
-            f"limits.{name.removeprefix('max_')} of the experiment, whichever is set"
+            f"{name}, of which this step had {limit:g} left (spent since: {spent}); {_RESUME}, "
+            f"with a larger TRAILBENCH_MODEL_{name.upper()}, or limits.{name.removeprefix('max_')} of the experiment, "
+            "whichever is set"
         )
 
 
