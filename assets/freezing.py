@@ -18,7 +18,7 @@ from pipelines.commerce.funnel import merge_step, read_step, release_steps
 from pipelines.commerce.rederiving import REDERIVED, rederive
 from pipelines.commerce.release import card as make_card
 from pipelines.commerce.release import manifest as make_manifest
-from pipelines.commerce.release import refusals
+from pipelines.commerce.release import refusals, warnings
 from pipelines.commerce.statistics import statistics
 from resources.dag import GoldStore, InputStore
 
@@ -64,7 +64,10 @@ def _card(given: Given, name: str) -> dict[str, Any]:
             clock=can[0]["clock"],
             resolution=can[0]["resolution"],
         ),
-        warnings=sorted({warning for drop in drops for warning in drop["warnings"]}),
+        warnings=[
+            *sorted({warning for drop in drops for warning in drop["warnings"]}),
+            *warnings(given.lazy("pool_counts")),
+        ],
     )
 
 

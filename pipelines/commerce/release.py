@@ -61,6 +61,19 @@ def refusals(*, l1: bool, l2: bool, clock: str, resolution: str) -> dict[str, st
     return found
 
 
+def warnings(pool_counts: pl.LazyFrame) -> list[str]:
+    """What is odd about a release, in words: pools that are asked and hold nothing but what is right."""
+    asked = pl.col("n_positives") > 0
+    alone = asked & (pl.col("n_matched") + pl.col("n_history") + pl.col("n_random") == 0)
+    counts = pool_counts.group_by("pool").agg(asked.sum().alias("asked"), alone.sum().alias("alone")).sort("pool")
+    return [
+        f"{alone} of {asked} {pool} pools have no distractor: whatever is chosen there is right, and chance is 1; "
+        "a log with few level-2 categories has none to draw from"
+        for pool, asked, alone in counts.collect().iter_rows()
+        if alone
+    ]
+
+
 def card(
     *,
     name: str,

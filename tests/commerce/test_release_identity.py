@@ -2,10 +2,11 @@
 
 import json
 
+import polars as pl
 import pytest
 from pydantic import BaseModel
 
-from pipelines.commerce.release import FACTS, HASHED, card, content_hash, manifest, refusals
+from pipelines.commerce.release import FACTS, HASHED, card, content_hash, manifest, refusals, warnings
 from pipelines.commerce.settings import CommerceSettings
 from pipelines.release import TableEntry, differences, release_name
 from pipelines.release import content_hash as track_hash
@@ -109,3 +110,18 @@ def test_the_card_shows_every_setting_with_value_and_origin():
     assert any("whole log" in fact and "taxonomy" in fact for fact in FACTS)
     assert "every infer pool is empty" in made["refusals"]["infer"]
     assert json.loads(json.dumps(made)) == made
+
+
+def test_a_pool_without_a_distractor_is_warned_of_and_an_empty_one_is_not():
+    columns = ("pool", "n_positives", "n_matched", "n_history", "n_random", "n_short")
+    told = [
+        ("remember", 2, 0, 0, 0, 6), ("remember", 2, 0, 0, 1, 5), ("remember", 1, 0, 0, 0, 3),
+        ("remember", 0, 0, 0, 0, 0), ("infer", 1, 3, 0, 0, 0), ("infer", 0, 0, 0, 0, 0),
+    ]  # fmt: skip
+    counts = pl.LazyFrame(
+        [dict(zip(columns, row, strict=True)) for row in told],
+        schema_overrides={"pool": TABLES["pool_counts"].schema["pool"]},
+    )
+    (said,) = warnings(counts)
+    assert said.startswith("2 of 3 remember pools have no distractor: whatever is chosen there is right")
+    assert warnings(counts.filter(pl.col("n_random") + pl.col("n_matched") > 0)) == warnings(counts.clear()) == []
