@@ -18,11 +18,13 @@ def ui(
     use_home(home)
     with errors():
         from resources.home import open_home
+        from resources.settings import home_settings
         from trailbench.serving import free_port, lineage, serve
 
+        # A name that is misspelt makes a home, too: who meant another one sees it here.
+        made = "" if home_settings().home.is_dir() else ", a new and empty home"
         opened = open_home()
-
-        err.print(plain(f"starting the servers of {opened.folder}; Ctrl-C stops them"), soft_wrap=True)
+        err.print(plain(f"starting the servers of {opened.folder}{made}; Ctrl-C stops them"), soft_wrap=True)
 
         def announce(address: str) -> None:
             inbox = f"{opened.settings.inbox}/<source>/"
