@@ -11,7 +11,7 @@ from assets.inputs import content, whole
 from assets.partitions import RELEASES
 from assets.steps import OWNERS
 from pipelines.commerce.settings import CommerceSettings
-from pipelines.evaluation.experiment import Arm
+from pipelines.evaluation.experiment_arms import Arm
 from pipelines.evaluation.judging.grounded import GROUNDED
 from pipelines.hashing import bucket_column, digest_json
 from pipelines.models import ROLES, Role

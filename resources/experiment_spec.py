@@ -7,16 +7,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from pipelines.evaluation.experiment import (
-    BUILDER,
-    Arm,
-    BadExperiment,
-    Experiment,
-    Limits,
-    Slice,
-    arms,
-    own_settings,
-)
+from pipelines.evaluation.experiment import BUILDER, BadExperiment, Experiment, Limits, own_settings
+from pipelines.evaluation.experiment_arms import Arm, arms
+from pipelines.evaluation.experiment_slice import Slice
 from pipelines.hashing import digest_json
 from pipelines.models import ROLES, Role
 from resources.embedder import StaticEmbedder

@@ -13,18 +13,11 @@ from assets.board_inputs import GivenExperiment
 from assets.readers import READERS, WITHOUT_MODEL, asks_model, model_reader
 from pipelines.applogs.experiment import ASKED as QUESTIONS_ASKED
 from pipelines.applogs.experiment import DEFAULT as QUESTIONS
-from pipelines.evaluation.experiment import (
-    DEMO,
-    DEMO_LLM,
-    Arm,
-    BadExperiment,
-    Experiment,
-    located,
-    parse,
-    refuse_foreign,
-    require_known,
-    slice_of,
-)
+from pipelines.evaluation.demo_experiments import DEMO, DEMO_LLM
+from pipelines.evaluation.experiment import BadExperiment, Experiment, refuse_foreign, require_known
+from pipelines.evaluation.experiment_arms import Arm
+from pipelines.evaluation.experiment_file import located, parse
+from pipelines.evaluation.experiment_slice import slice_of
 from pipelines.evaluation.judging.drawing import drawn_readouts
 from pipelines.evaluation.judging.grounded import GROUNDED
 from pipelines.evaluation.readers import Reader

@@ -15,7 +15,8 @@ from assets.onchain_freezing import ONCHAIN
 from assets.publishing import logical_hashes
 from assets.steps import Given
 from pipelines.applogs.method_audit import future_sensitivity as contexts_with_another_future
-from pipelines.evaluation.experiment import Experiment, sample_users
+from pipelines.evaluation.experiment import Experiment
+from pipelines.evaluation.experiment_slice import sample_users
 from pipelines.memory.audit import future_sensitivity
 from pipelines.memory.contract import MethodSpec, StateChanged
 from pipelines.memory.registry import builtin_methods

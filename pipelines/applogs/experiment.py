@@ -25,17 +25,9 @@ from pipelines.applogs.contenders import (
 )
 from pipelines.applogs.question_forms import NO_KEY
 from pipelines.applogs.settings import ALL_TASKS
-from pipelines.evaluation.experiment import (
-    Arm,
-    BadExperiment,
-    Experiment,
-    Slice,
-    Value,
-    own_settings,
-    plain_name,
-    require_known,
-    sample_users,
-)
+from pipelines.evaluation.experiment import BadExperiment, Experiment, Value, own_settings, plain_name, require_known
+from pipelines.evaluation.experiment_arms import Arm
+from pipelines.evaluation.experiment_slice import Slice, sample_users
 from pipelines.hashing import digest_json, key64_column
 
 BUDGET = 8_000

@@ -11,16 +11,9 @@ from typing import Literal
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from pipelines.evaluation.experiment import (
-    Arm,
-    BadExperiment,
-    Experiment,
-    Slice,
-    Value,
-    plain_name,
-    require_known,
-    sample_users,
-)
+from pipelines.evaluation.experiment import BadExperiment, Experiment, Value, plain_name, require_known
+from pipelines.evaluation.experiment_arms import Arm
+from pipelines.evaluation.experiment_slice import Slice, sample_users
 from pipelines.hashing import digest_json, key64_column
 from pipelines.onchain.baselines import RULE
 from pipelines.onchain.contenders import BASELINES, METHODS, invalid_pair

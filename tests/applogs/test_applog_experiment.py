@@ -9,7 +9,8 @@ from applog_lives import checkpoints, logs
 
 from pipelines.applogs.contenders import BASELINES, invalid_pair, remembers
 from pipelines.applogs.experiment import ASKED, DEFAULT, arms, asked, memories, refuse, slice_of
-from pipelines.evaluation.experiment import BadExperiment, Experiment, parse
+from pipelines.evaluation.experiment import BadExperiment, Experiment
+from pipelines.evaluation.experiment_file import parse
 from pipelines.memory.registry import builtin_methods
 
 LOGS = logs()

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipelines.commerce.tables import POOL
-from pipelines.evaluation.experiment import Experiment, Slice
+from pipelines.evaluation.experiment import Experiment
+from pipelines.evaluation.experiment_slice import Slice
 from pipelines.evaluation.judging.drawing import drawn_readouts
 from pipelines.evaluation.judging.grounded import GROUNDED, Room, evidence, grounded_parts, room_of, verdict_rows
 from pipelines.evaluation.judging.rubric import JudgeSettings, RubricJudge, contents

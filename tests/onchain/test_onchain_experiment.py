@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 from chain_worlds import table, wallet
 
-from pipelines.evaluation.experiment import BadExperiment, Experiment, Slice
+from pipelines.evaluation.experiment import BadExperiment, Experiment
+from pipelines.evaluation.experiment_slice import Slice
 from pipelines.onchain.contenders import BASELINES
 from pipelines.onchain.experiment import DEFAULT, arms, asked, settings_for, slice_of
 from pipelines.onchain.settings import OnchainSettings

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from pipelines.applogs.contenders import BASELINES, PEERS
-from pipelines.evaluation.experiment import DEMO
+from pipelines.evaluation.demo_experiments import DEMO
 from pipelines.hashing import frame_hash
 from pipelines.memory.registry import builtin_methods
 from pipelines.onchain.contenders import METHODS as ONCHAIN

@@ -11,7 +11,8 @@ import yaml
 
 from pipelines.applogs.experiment import refuse
 from pipelines.commerce.mapping import load_mapping
-from pipelines.evaluation.experiment import own_settings, parse
+from pipelines.evaluation.experiment import own_settings
+from pipelines.evaluation.experiment_file import parse
 from pipelines.memory.registry import builtin_methods
 from pipelines.onchain.contenders import BASELINES
 from pipelines.onchain.experiment import arms

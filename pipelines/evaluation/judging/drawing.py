@@ -2,7 +2,8 @@
 
 import polars as pl
 
-from pipelines.evaluation.experiment import Experiment, Slice
+from pipelines.evaluation.experiment import Experiment
+from pipelines.evaluation.experiment_slice import Slice
 from pipelines.hashing import key64_column
 
 
