@@ -13,8 +13,8 @@ from assets.applog_board_inputs import GivenAppLogBoard
 from assets.applog_judging import applog_failures, applog_verdicts
 from assets.applog_user_inputs import GivenStateTrails
 from assets.applogs_evaluation import applog_units
+from assets.arm_steps import GROUP
 from assets.boards import PICTURE_BYTES, PICTURES
-from assets.evaluation import GROUP
 from assets.metadata import table_value
 from assets.partitions import EXPERIMENTS, any_of
 from assets.publishing import Made, Result, publish

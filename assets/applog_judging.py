@@ -1,7 +1,6 @@
 """Judges of an arm on app logs, a shard at a time: core and detail of its answers, and why those fail that do."""
 
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import dagster as dg
@@ -10,24 +9,28 @@ import polars as pl
 from assets.applog_board_inputs import answers_of
 from assets.applog_inputs import GivenAppLogs
 from assets.applogs_evaluation import SCORED_BY, applog_units, contexts
-from assets.asking import asking, spent_metadata
-from assets.evaluation import GROUP
-from assets.experiment_costs import engine_of
-from assets.judges import judge_model, rubric_judge
-from assets.partitions import ARM_SHARDS, axes_of
-from assets.publishing import UNANSWERED, Made, Result, publish
-from expectations import checks
-from pipelines.applogs.answers import ITEM, standing
+from assets.arm_steps import arm_step
+from assets.asking import spent_metadata
+from assets.judge_runs import JudgeRun, run_judge
+from assets.judges import judged_of
+from assets.partitions import axes_of
+from assets.publishing import Made, Result, publish
+from pipelines.applogs.answers import ITEM
 from pipelines.applogs.attribution import wrong
 from pipelines.applogs.contenders import ORACLE
-from pipelines.applogs.contexts import WHOLE
-from pipelines.applogs.failures import FAILURE, failure_parts, failure_rows
-from pipelines.applogs.judging import judge_named, judged_units, parts_shown, verdict_rows
+from pipelines.applogs.failures import FAILURE, delivered_to, failure_parts, failure_rows, proof_of
+from pipelines.applogs.judging import (
+    JudgedAnswers,
+    judge_named,
+    judged_answers,
+    judged_units,
+    parts_shown,
+    verdict_rows,
+)
 from pipelines.applogs.mechanical import agreements
-from pipelines.applogs.peers import oracle
 from pipelines.evaluation.judging.core_detail import CORE_DETAIL
+from pipelines.evaluation.judging.rubric import Rubric
 from pipelines.schema import TABLES
-from resources.code import code_version
 from resources.dag import GoldStore, InputStore, Models
 from resources.models.budget import Amount
 from resources.tokenizer import load_tokens
@@ -35,145 +38,108 @@ from resources.tokenizer import load_tokens
 CODE = (*SCORED_BY, "pipelines.applogs.judging", "pipelines.evaluation.judging.rubric")
 FAILURES_BY = (
     *("pipelines.applogs.failures", "pipelines.applogs.attribution", "pipelines.applogs.answers"),
-    *("pipelines.applogs.peers", "pipelines.evaluation.judging.rubric"),
+    *("pipelines.applogs.judging", "pipelines.applogs.peers", "pipelines.evaluation.judging.rubric"),
 )
-TABLES_MADE = ("applog_verdicts", "applog_judged")
+SHOWN = ("gold_items", "gold_parts", "tasks")
+"""Tables that every judge is shown something of, beside the answers."""
+Says = Callable[[pl.DataFrame], JudgeRun]
+"""What an arm's judge says of what it is shown."""
 
 
-@dg.asset(
-    partitions_def=ARM_SHARDS,
-    deps=[applog_units],
-    check_specs=checks.specs("applog_verdicts", ARM_SHARDS),
-    code_version=code_version(*CODE),
-    pool="judge",
-    group_name=GROUP,
-    kinds={"polars", "parquet"},
-    owners=["team:trailbench"],
-)
+@arm_step(deps=[applog_units], code=CODE, pool="judge")
 def applog_verdicts(
     context: dg.AssetExecutionContext, store: InputStore, gold: GoldStore, models: Models
 ) -> Iterator[Result]:
     """Core and detail of the sampled answers of an arm, as the experiment's judge marks them; nothing without one."""
     given = GivenAppLogs(store, {"store": store.catalog, "gold": gold.catalog}, axes_of(context))
-    judge = judge_named(given.spec.judges, CORE_DETAIL)
-    read = (answers_of(given.spec), "gold_items", "gold_parts", "tasks") if judge else ()
-    spent: list[Amount] = []
-    yield from publish(
-        context,
-        {"gold": gold.catalog},
-        TABLES_MADE,
-        inputs={"minutes": given.thresholds.minutes, **_inputs(given, judge, read)},
-        code=CODE,
-        settings=given.thresholds,
-        make=lambda: _judge(given, models, judge, spent),
-        show=lambda _: spent_metadata(spent),
-    )
+    tables, more = ("applog_verdicts", "applog_judged"), {"minutes": given.thresholds.minutes}
+    yield from _published(context, given, models, CORE_DETAIL, tables, code=CODE, make=_marks, more=more)
 
 
-@dg.asset(
-    partitions_def=ARM_SHARDS,
-    deps=[applog_units, contexts],
-    check_specs=checks.specs("applog_failures", ARM_SHARDS),
-    code_version=code_version(*FAILURES_BY),
-    pool="judge",
-    group_name=GROUP,
-    kinds={"polars", "parquet"},
-    owners=["team:trailbench"],
-)
+@arm_step(deps=[applog_units, contexts], code=FAILURES_BY, pool="judge")
 def applog_failures(
     context: dg.AssetExecutionContext, store: InputStore, gold: GoldStore, models: Models
 ) -> Iterator[Result]:
     """What an arm's memory delivered to its sampled wrong answers, as the experiment's judge labels it; or nothing."""
     given = GivenAppLogs(store, {"store": store.catalog, "gold": gold.catalog}, axes_of(context))
-    judge = judge_named(given.spec.judges, FAILURE)
-    delivered = ("app_logs", "checkpoints") if given.arm.method == ORACLE else ("contexts",)
-    read = (answers_of(given.spec), "applog_units", "gold_items", "gold_parts", "tasks", *delivered) if judge else ()
+    reads = ("applog_units", *(("app_logs", "checkpoints") if given.arm.method == ORACLE else ("contexts",)))
+    tables = ("applog_failures",)
+    yield from _published(context, given, models, FAILURE, tables, code=FAILURES_BY, make=_labels, reads=reads)
+
+
+def _published(
+    context: dg.AssetExecutionContext,
+    given: GivenAppLogs,
+    models: Models,
+    rubric: Rubric,
+    tables: Sequence[str],
+    *,
+    code: Sequence[str],
+    make: Callable[[GivenAppLogs, JudgedAnswers, Says], Made],
+    reads: Sequence[str] = (),
+    more: Mapping[str, Any] | None = None,
+) -> Iterator[Result]:
+    """Publish what `make` makes of what the arm's judge by a rubric says; empty tables where there is none.
+
+    `reads` are tables beyond `SHOWN` that the verdicts depend on, `more` what else decides them.
+    """
+    judge, judged = judge_named(given.spec.judges, rubric), judged_of(given)
     spent: list[Amount] = []
+
+    def made() -> Made:
+        if judge is None or not judged:
+            return Made({name: TABLES[name].empty() for name in tables})
+
+        def says(parts: pl.DataFrame) -> JudgeRun:
+            run = run_judge(judge, given, models, parts)
+            spent.append(run.spent)
+            return run
+
+        gold = (given.of_questions("gold_items"), given.of_questions("gold_parts"))
+        return make(given, judged_answers(judged, *gold, given[answers_of(given.spec)]), says)
+
+    read = (answers_of(given.spec), *SHOWN, *reads) if judge else ()
     yield from publish(
         context,
-        {"gold": gold.catalog},
-        ["applog_failures"],
-        inputs=_inputs(given, judge, read),
-        code=FAILURES_BY,
+        given.catalogs,
+        tables,
+        inputs={
+            **{name: given.content(name) for name in read},
+            "judge": given.spec.judges[judge] if judge else "",
+            "judged": judged,
+            **({"account": given.scope("judge")} if judge else {}),
+            **(more or {}),
+        },
+        code=code,
         settings=given.thresholds,
-        make=lambda: _label(given, models, judge, spent),
+        make=made,
         show=lambda _: spent_metadata(spent),
     )
 
 
-def judged_of(given: GivenAppLogs) -> list[tuple[str, Any]]:
-    """(user, item) of the questions of this shard that are judged."""
-    own = set(given.own_users)
-    return [(user, item) for user, item in given.spec.judged if user in own]
-
-
-def _inputs(given: GivenAppLogs, judge: str | None, read: tuple[str, ...]) -> dict[str, Any]:
-    """What decides the verdicts of a judge that is shown what the tables `read` hold."""
-    return {
-        **{name: given.content(name) for name in read},
-        "judge": given.spec.judges[judge] if judge else "",
-        "judged": judged_of(given),
-        **({"account": given.scope("judge")} if judge else {}),
-    }
-
-
-def _judge(given: GivenAppLogs, models: Models, judge: str | None, spent: list[Amount]) -> Made:
-    wanted = judged_of(given)
-    if judge is None or not wanted:
-        return Made({name: TABLES[name].empty() for name in TABLES_MADE})
-    items, stand, parts = _asked(given, wanted)
-    agreed = agreements(parts, stand, given.thresholds.minutes)
-    verdicts, stated = _verdicts(given, models, judge, parts_shown(given["tasks"], agreed, stand), spent)
+def _marks(given: GivenAppLogs, judged: JudgedAnswers, says: Says) -> Made:
+    """Tables `applog_verdicts` and `applog_judged`."""
+    agreed = agreements(judged.parts, judged.stand, given.thresholds.minutes)
+    run = says(parts_shown(given["tasks"], agreed, judged.stand))
+    units = judged_units(judged.stand, agreed, run.verdicts)
     return Made(
-        {"applog_verdicts": verdict_rows(verdicts), "applog_judged": judged_units(stand, agreed, verdicts)},
-        extra=stated,
-        companions={"gold_items": items, "applog_units": given["applog_units"]},
+        {"applog_verdicts": verdict_rows(run.verdicts), "applog_judged": units},
+        extra=run.stated,
+        companions={"gold_items": judged.items, "applog_units": given["applog_units"]},
     )
 
 
-def _label(given: GivenAppLogs, models: Models, judge: str | None, spent: list[Amount]) -> Made:
-    wanted = judged_of(given)
-    if judge is None or not wanted:
-        return Made({"applog_failures": TABLES["applog_failures"].empty()})
-    items, stand, parts = _asked(given, wanted)
+def _labels(given: GivenAppLogs, judged: JudgedAnswers, says: Says) -> Made:
+    """Table `applog_failures`."""
     units = given["applog_units"]
-    failed = wrong(stand, units.select(*ITEM, pl.col("mechanical").alias("score")))
-    shown = failure_parts(given["tasks"], parts, _delivered(given, items), failed)
-    verdicts, stated = _verdicts(given, models, judge, shown, spent)
-    return Made(
-        {"applog_failures": failure_rows(failed, verdicts, stated["judge"])},
-        extra=stated,
-        companions={"applog_units": units},
-    )
-
-
-def _asked(given: GivenAppLogs, wanted: list[tuple[str, Any]]) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-    """Of the questions that are judged: rows of `gold_items`, how they stand, rows of `gold_parts`."""
-    asked = pl.DataFrame(wanted, schema={"user_id": pl.String, "item": pl.String}, orient="row")
-    items, parts, told = (
-        rows.join(asked, on=ITEM, how="semi")
-        for rows in (given.of_questions("gold_items"), given.of_questions("gold_parts"), given[answers_of(given.spec)])
-    )
-    return items, standing(items, told), parts
+    failed = wrong(judged.stand, units.select(*ITEM, pl.col("mechanical").alias("score")))
+    run = says(failure_parts(given["tasks"], judged.parts, _delivered(given, judged.items), failed))
+    rows = failure_rows(failed, run.verdicts, run.stated["judge"])
+    return Made({"applog_failures": rows}, extra=run.stated, companions={"applog_units": units})
 
 
 def _delivered(given: GivenAppLogs, items: pl.DataFrame) -> pl.DataFrame:
     """What the arm's reader was shown, as `contexts`; that of the oracle is made again, for it lies nowhere."""
     if given.arm.method != ORACLE:
-        return given.lazy("contexts").filter(pl.col("item").is_in([*items["item"], WHOLE])).collect()
-    questions = given.questions.join(items, on=ITEM, how="semi")
-    return oracle(given["app_logs"], given["checkpoints"], questions, items, load_tokens())
-
-
-def _verdicts(
-    given: GivenAppLogs, models: Models, name: str, shown: pl.DataFrame, spent: list[Amount]
-) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """What the judge `name` says of what it is `shown`, and what tables state of it."""
-    with ExitStack() as stack:
-        stack.enter_context(asking())
-        engine = stack.enter_context(engine_of(given, models, {"judge": judge_model(name, given.spec.models)}))
-        judge = rubric_judge(name, engine.model("judge", given.scope("judge")), models.access)
-        verdicts = judge.verdicts(shown)
-        spent.append(engine.spent)
-        stated = {"judge": judge.fingerprint, "weak_judge": judge.weak, UNANSWERED: engine.failed}
-    return verdicts, stated
+        return delivered_to(items, given.lazy("contexts"))
+    return proof_of(items, given["app_logs"], given["checkpoints"], given.questions, load_tokens())

@@ -9,17 +9,15 @@ from assets.applog_answering import published_answers
 from assets.applog_inputs import CODE, GivenAppLogs
 from assets.applog_memories import READ, content_of, made_contexts, stated_of
 from assets.applogs import app_logs, checkpoints, tasks
+from assets.arm_steps import arm_step
 from assets.asking import spent_metadata
-from assets.evaluation import GROUP
-from assets.partitions import ARM_SHARDS, any_of, axes_of
+from assets.partitions import any_of, axes_of
 from assets.publishing import Made, Result, publish
-from expectations import checks
 from pipelines.applogs.answers import standing
 from pipelines.applogs.contenders import BASELINES, ORACLE, remembers
 from pipelines.applogs.mechanical import agreements
 from pipelines.applogs.peers import oracle
 from pipelines.applogs.scores import EVALUATOR_VERSION, points_by_rule, units
-from resources.code import code_version
 from resources.dag import GoldStore, InputStore, Models
 from resources.models.budget import Amount
 from resources.plugin_process import open_method
@@ -30,16 +28,7 @@ SCORED_BY = ("pipelines.applogs.scores", "pipelines.applogs.mechanical", "pipeli
 OF_RELEASE = [any_of(asset) for asset in (app_logs, checkpoints, tasks)]
 
 
-@dg.asset(
-    partitions_def=ARM_SHARDS,
-    deps=OF_RELEASE,
-    check_specs=checks.specs("contexts", ARM_SHARDS),
-    code_version=code_version(*DELIVERED_BY),
-    pool="memory",
-    group_name=GROUP,
-    kinds={"polars", "parquet"},
-    owners=["team:trailbench"],
-)
+@arm_step(deps=OF_RELEASE, code=DELIVERED_BY, pool="memory")
 def contexts(context: dg.AssetExecutionContext, store: InputStore, models: Models) -> Iterator[Result]:
     """What an arm's memory, frozen at each checkpoint, delivers to the questions there. Arms may share it."""
     given = GivenAppLogs(store, {"store": store.catalog}, axes_of(context))
@@ -61,16 +50,7 @@ def contexts(context: dg.AssetExecutionContext, store: InputStore, models: Model
         )
 
 
-@dg.asset(
-    partitions_def=ARM_SHARDS,
-    deps=[contexts, *OF_RELEASE],
-    check_specs=checks.specs("answers", ARM_SHARDS),
-    code_version=code_version(*CODE.values()),
-    pool="reader",
-    group_name=GROUP,
-    kinds={"polars", "parquet"},
-    owners=["team:trailbench"],
-)
+@arm_step(deps=[contexts, *OF_RELEASE], code=[*CODE.values()], pool="reader")
 def answers(context: dg.AssetExecutionContext, store: InputStore, models: Models) -> Iterator[Result]:
     """What an arm answers to every question that is asked: a baseline by its rule, a reader from the contexts."""
     given = GivenAppLogs(store, {"store": store.catalog}, axes_of(context))
@@ -80,16 +60,7 @@ def answers(context: dg.AssetExecutionContext, store: InputStore, models: Models
     yield from published_answers(context, given, models, "answers", contents, shown)
 
 
-@dg.asset(
-    partitions_def=ARM_SHARDS,
-    deps=[answers, *OF_RELEASE],
-    check_specs=checks.specs("oracle_answers", ARM_SHARDS),
-    code_version=code_version(*CODE.values(), "pipelines.applogs.peers"),
-    pool="reader",
-    group_name=GROUP,
-    kinds={"polars", "parquet"},
-    owners=["team:trailbench"],
-)
+@arm_step(deps=[answers, *OF_RELEASE], code=[*CODE.values(), "pipelines.applogs.peers"], pool="reader")
 def oracle_answers(
     context: dg.AssetExecutionContext, store: InputStore, gold: GoldStore, models: Models
 ) -> Iterator[Result]:
@@ -109,15 +80,7 @@ def oracle_answers(
     )
 
 
-@dg.asset(
-    partitions_def=ARM_SHARDS,
-    deps=[answers, oracle_answers, *OF_RELEASE],
-    check_specs=checks.specs("applog_units", ARM_SHARDS),
-    code_version=code_version(*SCORED_BY),
-    group_name=GROUP,
-    kinds={"polars", "parquet"},
-    owners=["team:trailbench"],
-)
+@arm_step(deps=[answers, oracle_answers, *OF_RELEASE], code=SCORED_BY)
 def applog_units(context: dg.AssetExecutionContext, store: InputStore, gold: GoldStore) -> Iterator[Result]:
     """Every question that was asked held against its gold by rule; one without an answer is missing, never left out."""
     given = GivenAppLogs(store, {"store": store.catalog, "gold": gold.catalog}, axes_of(context))

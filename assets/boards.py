@@ -10,10 +10,11 @@ import dagster as dg
 import polars as pl
 
 from assets.accounting import model_calls
+from assets.arm_steps import GROUP
 from assets.board_inputs import GivenExperiment
 from assets.commerce import popularity as popularity_table
 from assets.drilldown_inputs import GivenTrails
-from assets.evaluation import GROUP, units
+from assets.evaluation import units
 from assets.judging import verdict_summary
 from assets.metadata import table_value
 from assets.partitions import EXPERIMENTS, any_of

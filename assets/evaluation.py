@@ -9,15 +9,15 @@ import dagster as dg
 import polars as pl
 from pydantic import BaseModel
 
+from assets.arm_steps import arm_step
 from assets.arms import GivenArm
 from assets.asking import asking, progress_log, said, spent_metadata
 from assets.commerce import batches, cohort, pools, taxonomy, transitions, visits
 from assets.experiment_costs import engine_of
 from assets.freezing import release
-from assets.partitions import ARM_SHARDS, any_of, axes_of
+from assets.partitions import any_of, axes_of
 from assets.publishing import UNANSWERED, Made, Result, publish
 from assets.readers import WITHOUT_MODEL, asks_model, model_reader
-from expectations import checks
 from pipelines.evaluation.scores import EVALUATOR_VERSION, score
 from pipelines.hashing import digest
 from pipelines.memory.claimed import Claimed
@@ -25,7 +25,6 @@ from pipelines.memory.contract import MethodSpec
 from pipelines.memory.replay import Served, replay
 from pipelines.memory.timeline import histories
 from pipelines.schema import TABLES
-from resources.code import code_version
 from resources.dag import GoldStore, InputStore, Models
 from resources.embedder import StaticEmbedder
 from resources.memories import KeptMemories
@@ -33,19 +32,13 @@ from resources.models.budget import Amount
 from resources.plugin_process import open_method
 from resources.tokenizer import load_tokens
 
-GROUP = "evaluation"
 HISTORY = ("visits", "batches", "transitions")
 
 
-@dg.asset(
-    partitions_def=ARM_SHARDS,
+@arm_step(
     deps=[any_of(asset) for asset in (visits, batches, transitions, taxonomy, release)],
-    check_specs=checks.specs("readouts", ARM_SHARDS),
-    code_version=code_version("pipelines.memory"),
+    code=("pipelines.memory",),
     pool="memory",
-    group_name=GROUP,
-    kinds={"polars", "parquet"},
-    owners=["team:trailbench"],
 )
 def readouts(context: dg.AssetExecutionContext, store: InputStore, models: Models) -> Iterator[Result]:
     """What an arm's memory says of each user after each batch. Arms that share a memory share these."""
@@ -134,16 +127,7 @@ def build(
     return Made({"readouts": made, "builds": builds, "claims": claimed.table()}, extra=stated, companions=read)
 
 
-@dg.asset(
-    partitions_def=ARM_SHARDS,
-    deps=[readouts, any_of(pools)],
-    check_specs=checks.specs("readings", ARM_SHARDS),
-    code_version=code_version("pipelines.evaluation.readers"),
-    pool="reader",
-    group_name=GROUP,
-    kinds={"polars", "parquet"},
-    owners=["team:trailbench"],
-)
+@arm_step(deps=[readouts, any_of(pools)], code=("pipelines.evaluation.readers",), pool="reader")
 def readings(context: dg.AssetExecutionContext, store: InputStore, models: Models) -> Iterator[Result]:
     """What the arm's reader chooses from every pool, given the readout and nothing else."""
     given = GivenArm(store, {"store": store.catalog}, axes_of(context))
@@ -190,15 +174,7 @@ def readings(context: dg.AssetExecutionContext, store: InputStore, models: Model
     )
 
 
-@dg.asset(
-    partitions_def=ARM_SHARDS,
-    deps=[readings, readouts, any_of(pools), any_of(cohort)],
-    check_specs=checks.specs("units", ARM_SHARDS),
-    code_version=code_version("pipelines.evaluation.scores"),
-    group_name=GROUP,
-    kinds={"polars", "parquet"},
-    owners=["team:trailbench"],
-)
+@arm_step(deps=[readings, readouts, any_of(pools), any_of(cohort)], code=("pipelines.evaluation.scores",))
 def units(context: dg.AssetExecutionContext, store: InputStore, gold: GoldStore) -> Iterator[Result]:
     """Every reading held against the gold; a pool that was not read is a miss, never left out."""
     given = GivenArm(store, {"store": store.catalog, "gold": gold.catalog}, axes_of(context))

@@ -44,10 +44,10 @@ def known_judges(given: GivenArm, models: Models) -> dict[str, RubricJudge]:
     }
 
 
-def judged_of(given: GivenArm) -> list[tuple[str, int]]:
-    """(user, transition) of the readouts of this shard that are judged."""
+def judged_of(given: GivenArm) -> list[tuple[str, Any]]:
+    """(user, transition) of the readouts of this shard that are judged; on app logs (user, item) of the answers."""
     own = set(given.own_users)
-    return [(user, transition) for user, transition in given.spec.judged if user in own]
+    return [(user, judged) for user, judged in given.spec.judged if user in own]
 
 
 def parts_of(given: GivenArm, models: Models) -> pl.DataFrame:

@@ -1,32 +1,23 @@
 """Judging: readouts → verdicts on their lines → what they come to, held against people's labels."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import dagster as dg
 import polars as pl
 
+from assets.arm_steps import GROUP, arm_step
 from assets.arms import GivenArm
-from assets.asking import asking, spent_metadata
+from assets.asking import spent_metadata
 from assets.board_inputs import GivenExperiment
 from assets.commerce import batches, taxonomy, transitions, visits
-from assets.evaluation import GROUP, readouts
-from assets.experiment_costs import engine_of
+from assets.evaluation import readouts
 from assets.inputs import whole
-from assets.judges import (
-    EVIDENCE,
-    judge_model,
-    judged_of,
-    known_judges,
-    parts_of,
-    room,
-    rubric_judge,
-    stated,
-)
+from assets.judge_runs import run_judge
+from assets.judges import EVIDENCE, judged_of, known_judges, parts_of, room, stated
 from assets.metadata import table_value
-from assets.partitions import ARM_SHARDS, EXPERIMENTS, any_of, axes_of
+from assets.partitions import EXPERIMENTS, any_of, axes_of
 from assets.publishing import UNANSWERED, Made, Result, publish
 from assets.steps import OWNERS
 from expectations import checks
@@ -46,15 +37,8 @@ CODE = ("pipelines.evaluation.judging.grounded", "pipelines.evaluation.judging.r
 SHOWN = ("method", "budget", "model", "n_parts", "n_errors", "core", "core_low", "core_high", "calibration")
 
 
-@dg.asset(
-    partitions_def=ARM_SHARDS,
-    deps=[readouts, *(any_of(asset) for asset in (visits, batches, transitions, taxonomy))],
-    check_specs=checks.specs("verdicts", ARM_SHARDS),
-    code_version=code_version(*CODE),
-    pool="judge",
-    group_name=GROUP,
-    kinds={"polars", "parquet"},
-    owners=["team:trailbench"],
+@arm_step(
+    deps=[readouts, *(any_of(asset) for asset in (visits, batches, transitions, taxonomy))], code=CODE, pool="judge"
 )
 def verdicts(context: dg.AssetExecutionContext, store: InputStore, models: Models) -> Iterator[Result]:
     """Whether users' own visits support what an arm's memory says of them. Arms that share readouts share these."""
@@ -87,13 +71,10 @@ def _judge(given: GivenArm, models: Models, told: Mapping[str, Any], spent: list
     found = [TABLES["verdicts"].empty()]
     parts = parts_of(given, models) if judged else pl.DataFrame()
     for name in given.spec.judges if parts.height else ():
-        with ExitStack() as stack:
-            stack.enter_context(asking())
-            engine = stack.enter_context(engine_of(given, models, {"judge": judge_model(name, given.spec.models)}))
-            judge = rubric_judge(name, engine.model("judge", given.scope("judge")), models.access)
-            found.append(verdict_rows(judge.verdicts(parts), parts))
-            spent.append(engine.spent)
-            lost += engine.failed
+        run = run_judge(name, given, models, parts)
+        found.append(verdict_rows(run.verdicts, parts))
+        spent.append(run.spent)
+        lost += run.stated[UNANSWERED]
     asked = pl.DataFrame(judged, schema={"user_id": pl.String, "transition_index": pl.Int32}, orient="row")
     rows = pl.concat(found).sort(TABLES["verdicts"].sort_by)
     read = given["readouts"].join(asked, on=asked.columns, how="semi")

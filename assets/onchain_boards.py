@@ -9,8 +9,8 @@ import dagster as dg
 import polars as pl
 
 from assets.accounting import model_calls
+from assets.arm_steps import GROUP
 from assets.boards import PICTURE_BYTES, PICTURES
-from assets.evaluation import GROUP
 from assets.metadata import table_value
 from assets.onchain_evaluation import prediction_units
 from assets.partitions import EXPERIMENTS, any_of

@@ -6,35 +6,27 @@ from contextlib import ExitStack
 import dagster as dg
 import polars as pl
 
+from assets.arm_steps import arm_step
 from assets.asking import asking, spent_metadata
-from assets.evaluation import GROUP
 from assets.experiment_costs import engine_of
 from assets.onchain import belief_instances, cohort_trades, histories, markets, support, trade_instances
-from assets.partitions import ARM_SHARDS, any_of, axes_of
+from assets.partitions import any_of, axes_of
 from assets.predictors import GivenPredictor
 from assets.publishing import UNANSWERED, Made, Result, publish
-from expectations import checks
 from pipelines.onchain.contenders import layers_of
 from pipelines.onchain.scores import EVALUATOR_VERSION, units
 from pipelines.onchain.wording import prompt_hash
-from resources.code import code_version
 from resources.dag import GoldStore, InputStore, Models
 from resources.models.budget import Amount
 
 PREDICTED_BY = ("pipelines.onchain.rules", "pipelines.onchain.prompting", "pipelines.onchain.experiment")
+SCORED_BY = ("pipelines.onchain.scores", "pipelines.onchain.experiment")
 INSTANCES = {"belief": ("belief_instances", "cut_event"), "trade": ("trade_instances", "event")}
 """Layer → the table of its labels, and its column with the trade at the cut."""
 
 
-@dg.asset(
-    partitions_def=ARM_SHARDS,
-    deps=[any_of(asset) for asset in (histories, cohort_trades, support, markets)],
-    check_specs=checks.specs("predictions", ARM_SHARDS),
-    code_version=code_version(*PREDICTED_BY),
-    pool="reader",
-    group_name=GROUP,
-    kinds={"polars", "parquet"},
-    owners=["team:trailbench"],
+@arm_step(
+    deps=[any_of(asset) for asset in (histories, cohort_trades, support, markets)], code=PREDICTED_BY, pool="reader"
 )
 def predictions(context: dg.AssetExecutionContext, store: InputStore, models: Models) -> Iterator[Result]:
     """What an arm answers to every target that is asked: a baseline by its rule, a reader by what it is shown."""
@@ -85,15 +77,7 @@ def predictions(context: dg.AssetExecutionContext, store: InputStore, models: Mo
     )
 
 
-@dg.asset(
-    partitions_def=ARM_SHARDS,
-    deps=[predictions, any_of(belief_instances), any_of(trade_instances)],
-    check_specs=checks.specs("prediction_units", ARM_SHARDS),
-    code_version=code_version("pipelines.onchain.scores"),
-    group_name=GROUP,
-    kinds={"polars", "parquet"},
-    owners=["team:trailbench"],
-)
+@arm_step(deps=[predictions, any_of(belief_instances), any_of(trade_instances)], code=SCORED_BY)
 def prediction_units(context: dg.AssetExecutionContext, store: InputStore, gold: GoldStore) -> Iterator[Result]:
     """Every target that was asked held against its label; one without a prediction is missing, never left out."""
     given = GivenPredictor(store, {"store": store.catalog, "gold": gold.catalog}, axes_of(context))
@@ -121,7 +105,7 @@ def prediction_units(context: dg.AssetExecutionContext, store: InputStore, gold:
             "arm": [given.arm.label, given.arm.reader],
             "asked": [list(given.own_users), given.spec.slice.pools, given.spec.slice.split],
         },
-        code=("pipelines.onchain.scores", "pipelines.onchain.experiment"),
+        code=SCORED_BY,
         settings=given.thresholds,
         make=make,
     )

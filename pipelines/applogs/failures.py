@@ -5,16 +5,30 @@ import polars as pl
 from pipelines.applogs.answers import ITEM
 from pipelines.applogs.board_tables import APPLOG_BOARD_TABLES
 from pipelines.applogs.contexts import WHOLE
+from pipelines.applogs.peers import oracle
 from pipelines.applogs.scores import question_words
 from pipelines.applogs.tables import FAILURES
 from pipelines.evaluation.judging import PARTS
 from pipelines.evaluation.judging.rubric import Field, Rubric
+from pipelines.memory.contract import Tokens
 
 FAILURE = Rubric(
     name="failure", instructions="judge/failure", fields=(Field("label", kind="choice", options=FAILURES),)
 )
 PART = "delivered text"
 """The one part of an item: the text as a whole."""
+
+
+def delivered_to(items: pl.DataFrame, contexts: pl.LazyFrame) -> pl.DataFrame:
+    """Rows of `contexts` that `items` (rows of `gold_items`) were answered from: their own, and those of every item."""
+    return contexts.filter(pl.col("item").is_in([*items["item"], WHOLE])).collect()
+
+
+def proof_of(
+    items: pl.DataFrame, logs: pl.DataFrame, checkpoints: pl.DataFrame, questions: pl.DataFrame, tokens: Tokens
+) -> pl.DataFrame:
+    """As `delivered_to`, of the oracle (`peers.oracle`), made again; `questions` are rows of `tasks`, also more."""
+    return oracle(logs, checkpoints, questions.join(items, on=ITEM, how="semi"), items, tokens)
 
 
 def failure_parts(

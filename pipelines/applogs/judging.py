@@ -1,10 +1,11 @@
 """Answers marked by a Core+Detail judge: which, and what the marks come to (reference 5.3, 5.8; the sample is ours)."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import polars as pl
 
-from pipelines.applogs.answers import ITEM
+from pipelines.applogs.answers import ITEM, standing
 from pipelines.applogs.board_tables import APPLOG_BOARD_TABLES
 from pipelines.applogs.failures import FAILURE
 from pipelines.applogs.question_forms import NO_KEY
@@ -36,6 +37,27 @@ def drawn_items(questions: pl.DataFrame, experiment: Experiment) -> tuple[tuple[
     key = key64_column(named["name"], f"judged:{experiment.seed}")
     drawn = named.with_columns(key.alias("key")).sort("key", "name").head(experiment.judged)
     return tuple(drawn.sort(ITEM).select(ITEM).rows())
+
+
+@dataclass(frozen=True)
+class JudgedAnswers:
+    """An arm's answers to the questions that are judged, and nothing of other questions."""
+
+    items: pl.DataFrame
+    """Rows of `gold_items`."""
+    stand: pl.DataFrame
+    """How the answers stand (`answers.standing`)."""
+    parts: pl.DataFrame
+    """Rows of `gold_parts`."""
+
+
+def judged_answers(
+    judged: Iterable[tuple[str, str]], gold_items: pl.DataFrame, gold_parts: pl.DataFrame, answers: pl.DataFrame
+) -> JudgedAnswers:
+    """Of the tables behind an arm, what belongs to the (user, item) `judged`; raises `BadAnswers` as `standing`."""
+    asked = pl.DataFrame(list(judged), schema={"user_id": pl.String, "item": pl.String}, orient="row")
+    items, parts, told = (rows.join(asked, on=ITEM, how="semi") for rows in (gold_items, gold_parts, answers))
+    return JudgedAnswers(items, standing(items, told), parts)
 
 
 def parts_shown(tasks: pl.DataFrame, agreed: pl.DataFrame, stand: pl.DataFrame) -> pl.DataFrame:

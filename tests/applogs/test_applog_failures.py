@@ -7,14 +7,14 @@ from typing import Any
 
 import polars as pl
 import pytest
-from applog_worlds import USER, answers, gold_item
+from applog_worlds import USER, answers, gold_item, hourly, logs_of
 from test_applog_board import GOOD, NONE
 
 from pipelines.applogs.answers import standing
 from pipelines.applogs.attribution import wrong
 from pipelines.applogs.board import ARM
 from pipelines.applogs.board_summaries import label_agreement, labels_by_judge
-from pipelines.applogs.failures import FAILURE, PART, failure_parts, failure_rows
+from pipelines.applogs.failures import FAILURE, PART, delivered_to, failure_parts, failure_rows, proof_of
 from pipelines.applogs.tables import table_of
 from pipelines.evaluation.judging import checked
 from pipelines.evaluation.judging.rubric import JudgeSettings, RubricJudge
@@ -95,6 +95,23 @@ def test_the_judge_is_shown_what_was_delivered_to_wrong_answers_and_neither_answ
     ]
     assert set(SHOWN["part"]) == {PART} and SHOWN["expected"].null_count() == SHOWN["given"].null_count() == 4
     assert '"y"' not in SHOWN.write_json() and "recent_k" not in SHOWN.write_json()
+
+
+def test_what_was_delivered_is_a_questions_own_or_that_of_its_checkpoint() -> None:
+    more = CONTEXTS.filter(item="own").with_columns(item=pl.lit("unread"), text=pl.lit("of another"))
+    asked = ITEMS.filter(pl.col("item").is_in(["own", "shared"]))
+    found = delivered_to(asked, pl.concat([CONTEXTS, more]).lazy())
+    assert found.select("item", "text").rows() == [("", "for all of c1"), ("own", HOSTILE)]
+
+
+def test_the_oracle_was_shown_the_proof_of_what_is_judged_and_of_nothing_else() -> None:
+    logs = logs_of(hourly(4))
+    first, second, third, last = logs["app_log_id"]
+    places = pl.DataFrame({"user_id": [USER], "checkpoint_id": ["c1"], "n_visible": [3]})
+    items = table_of("gold_items", [gold_item("own", evidence=[third, last, first]), gold_item("shared")])
+    found = proof_of(items, logs, places, TASKS, load_tokens())
+    assert second not in "".join(found["text"])
+    assert found.select("item", "retrieved").rows() == [("own", [first, third]), ("shared", [])]
 
 
 def test_a_delivered_text_that_gives_orders_is_quoted_line_by_line() -> None:
