@@ -141,7 +141,7 @@ THREADS = {
         "trailbench/test_proving.py::test_verify_names_a_file_with_other_bytes",
     ],
     2: [
-        "memory/test_plugins.py::test_a_hostile_plugin_behind_the_wall_finds_nothing",
+        "memory/test_plugin_wall.py::test_a_hostile_plugin_behind_the_wall_finds_nothing",
         "memory/test_memory_audit.py::test_no_future_reaches_a_method_of_ours",
     ],
     3: ["commerce/test_familiarity.py::test_visits_add_up_over_batches_but_not_beyond_t"],
