@@ -17,6 +17,9 @@ from trailbench.exporting import ExportError
 from trailbench.harness_questions import QUESTIONS, Questions
 from trailbench.wanted_arms import Wanted
 
+SHARED = "trailbench_questions.py"
+"""What the tasks of all tracks share; it leaves under a name that nothing else bears."""
+
 
 def write_inspect_folder(
     home: Home, release: str, to: Path, wanted: Wanted, step: Steps, *, gold: bool = False, stated: str = UNKNOWN
@@ -53,8 +56,9 @@ def write_questions(folder: Path, questions: Questions, step: Steps, *, gold: bo
         step("answers")
         (folder / "gold").mkdir()
         _write_lines(folder / "gold" / "targets.jsonl", questions.targets())
-    template = files("resources.inspect_tasks").joinpath(f"{questions.task}.py")
-    (folder / "task.py").write_text(template.read_text(encoding="utf-8"), encoding="utf-8")
+    templates = files("resources") / "inspect_tasks"
+    for name, template in {"task.py": f"{questions.task}.py", SHARED: SHARED}.items():
+        (folder / name).write_bytes((templates / template).read_bytes())
     if questions.scored_by:
         copy_sources(folder / "scoring", *questions.scored_by)
     return n

@@ -38,6 +38,10 @@ _APART = (
     "same id, and `task.py` joins them when it runs, because inspect holds an answer against its target in one sample. "
     "Logs of a scored run therefore hold answers, too."
 )
+_FILES = (
+    "`task.py` has what is particular to these questions, `trailbench_questions.py` beside it how they are read and "
+    "asked. Several folders may be run at once; each runs by its own code."
+)
 _WITHOUT = (
     "The answers are not in this folder (`--gold` exports them): `task.py` collects replies and scores nothing. "
     "Put `gold/targets.jsonl` of the same export into the folder, and it scores."
@@ -66,6 +70,7 @@ def samples_card(
         "Questions of a frozen benchmark of user memory, for inspect:",
         f"```\npip install inspect-ai{_NEEDS.get(task, '')}\ninspect eval task.py --model PROVIDER/MODEL\n"
         f"inspect eval task.py {_PART[task]} --model PROVIDER/MODEL\n```",
+        _FILES,
         "## Answers",
         *([_APART, GOLD_CAUTION] if gold else [_APART, _WITHOUT]),
         "## Numbers",

@@ -1,88 +1,27 @@
 """Pools of candidates: a model is shown a memory and a pool, and names the labels it chooses.
 
 Run it as it is: `inspect eval task.py --model PROVIDER/MODEL`, one pool only by `-T pool=infer`.
-`samples.jsonl` holds the questions, `gold/targets.jsonl` the answers, joined here by id. Without the second
-file replies are collected and nothing is scored.
+What is particular to these questions; `trailbench_questions.py`, beside this file, reads and asks them.
 """
 
-import json
-import re
-from collections.abc import Iterator
+import sys
 from pathlib import Path
 from typing import Any
 
 from inspect_ai import Task, task
-from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.model import ChatMessage, ChatMessageSystem, ChatMessageUser, GenerateConfig, ResponseSchema
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric, scorer
-from inspect_ai.solver import Generate, Solver, TaskState, solver
-from inspect_ai.util import JSONSchema
+from inspect_ai.solver import TaskState
 
-FOLDER = Path(__file__).resolve().parent
-GOLD = FOLDER / "gold" / "targets.jsonl"
-SPEAKERS = {"system": ChatMessageSystem, "user": ChatMessageUser}
-FENCE = re.compile(r"\A```[A-Za-z]*\s*\n(.*?)\n?```\Z", re.DOTALL)
+# The one beside this file: another folder that runs in this process has its own, maybe of another version.
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.modules.pop("trailbench_questions", None)
+from trailbench_questions import questions, read_json, unread  # noqa: E402
 
 
 @task
 def pools(pool: str = "") -> Task:
     """Every question, or those of one pool: remember or infer."""
-    gold = {row["id"]: row for row in lines(GOLD)} if GOLD.is_file() else None
-    rows = [row for row in lines(FOLDER / "samples.jsonl") if pool in ("", row["metadata"]["pool"])]
-    return Task(
-        dataset=MemoryDataset([sample(row, gold) for row in rows], name=f"pools {pool}".strip()),
-        solver=ask(),
-        scorer=None if gold is None else recall(),
-        config=GenerateConfig(temperature=0.0),
-        # A call that failed is a miss: no question ever leaves the denominator.
-        fail_on_error=False,
-        score_on_error=True,
-    )
-
-
-def lines(file: Path) -> Iterator[dict[str, Any]]:
-    """Objects of a JSON Lines file."""
-    with file.open(encoding="utf-8") as text:
-        yield from map(json.loads, text)
-
-
-def sample(row: dict[str, Any], gold: dict[str, dict[str, Any]] | None) -> Sample:
-    """A question with its answer, where there is one. Raises `KeyError` for a question that the gold lacks."""
-    messages: list[ChatMessage] = [SPEAKERS[one["role"]](content=one["content"]) for one in row["input"]]
-    target = [] if gold is None else gold[row["id"]]["target"]
-    return Sample(input=messages, target=target, id=row["id"], metadata=row["metadata"])
-
-
-@solver
-def ask() -> Solver:
-    """One greedy call in the form that the question asks for, where the provider supports that."""
-
-    async def solve(state: TaskState, generate: Generate) -> TaskState:
-        form = state.metadata["reply"]
-        schema = ResponseSchema(name=form["name"], json_schema=JSONSchema.model_validate(form["schema"]), strict=True)
-        return await generate(state, response_schema=schema, max_tokens=form["max_tokens"])
-
-    return solve
-
-
-def read_json(text: str) -> Any:
-    """The one JSON value that a reply is, a code fence around it left out. Raises `ValueError`."""
-
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        if len(dict(pairs)) < len(pairs):
-            raise ValueError("a key is given twice")
-        return dict(pairs)
-
-    def refuse(name: str) -> Any:
-        raise ValueError(f"{name} is no number")
-
-    text = text.strip()
-    if fenced := FENCE.match(text):
-        text = fenced.group(1)
-    try:
-        return json.loads(text, object_pairs_hook=once, parse_constant=refuse)
-    except RecursionError as error:
-        raise ValueError("nested too deep") from error
+    return questions("pools", "pool", pool, recall)
 
 
 def read_choice(text: str, labels: list[str]) -> tuple[list[str], str]:
@@ -105,13 +44,8 @@ def read_choice(text: str, labels: list[str]) -> tuple[list[str], str]:
 
 def choice_of(state: TaskState) -> tuple[list[str], str]:
     """What a reply chooses; one that never came, is cut off or declined is not read."""
-    if state.output.empty:
-        return [], "failed"
-    if state.output.stop_reason in ("max_tokens", "model_length"):
-        return [], "truncated"
-    if state.output.stop_reason == "content_filter":
-        return [], "refused"
-    return read_choice(state.output.completion, state.metadata["labels"])
+    why = unread(state)
+    return ([], why) if why else read_choice(state.output.completion, state.metadata["labels"])
 
 
 @metric

@@ -36,19 +36,31 @@ class Run:
 
 def run_inspect(folder: Path, base_url: str, logs: Path, *more: str) -> Run:
     """`inspect eval task.py` in the folder, its model behind `base_url`."""
-    command = (inspect_python(), "-m", "inspect_ai", "eval", "task.py", "--model", "openai-api/local/scripted")
+    (run,) = run_together([folder], folder, base_url, logs, *more)
+    return run
+
+
+def run_together(folders: list[Path], cwd: Path, base_url: str, logs: Path, *more: str) -> list[Run]:
+    """`inspect eval a/task.py b/task.py` in a place of its own or in one of the folders; what it says of every one."""
+    files = [os.path.relpath(folder / "task.py", cwd) for folder in folders]
+    command = (inspect_python(), "-m", "inspect_ai", "eval", *files, "--model", "openai-api/local/scripted")
     options = ("--log-format", "json", "--log-dir", str(logs), "--display", "none", "--max-connections", "4", *more)
     known = {name: os.environ[name] for name in ("PATH", "LANG", "TZ") if name in os.environ}
     own = {"LOCAL_API_KEY": "none", "LOCAL_BASE_URL": base_url, "HOME": str(logs), "PYTHONDONTWRITEBYTECODE": "1"}
     ran = subprocess.run(
-        [*command, *options], cwd=folder, env={**known, **own}, capture_output=True, text=True, timeout=300
+        [*command, *options], cwd=cwd, env={**known, **own}, capture_output=True, text=True, timeout=300
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    (log,) = logs.glob("*.json")
-    said = json.loads(log.read_text())
-    scores = (said.get("results") or {}).get("scores") or []
+    said = [json.loads(log.read_text()) for log in logs.glob("*.json")]
+    told = {(cwd / one["eval"]["task_file"]).resolve().parent: _told(one) for one in said}
+    assert told.keys() == {folder.resolve() for folder in folders} and len(said) == len(folders)
+    return [told[folder.resolve()] for folder in folders]
+
+
+def _told(log: dict[str, Any]) -> Run:
+    scores = (log.get("results") or {}).get("scores") or []
     metrics = {name: one["value"] for score in scores for name, one in score["metrics"].items()}
-    return Run({one["id"]: one for one in said["samples"]}, metrics, said["status"])
+    return Run({one["id"]: one for one in log["samples"]}, metrics, log["status"])
 
 
 def ask_task(folder: Path, function: str, calls: list[list[Any]]) -> list[Any]:

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import polars as pl
 import pytest
-from inspecting import ask_task, folder_of, lines, run_inspect, sent
+from inspecting import ask_task, folder_of, lines, run_inspect, run_together, sent
 from inspecting_texts import BELIEFS, TEXTS, TRADES, choosing, predicting
 from model_server import Answer, Call, error, model_server
 
@@ -131,8 +131,9 @@ def test_a_failed_call_is_a_miss_and_without_gold_nothing_is_scored(
         return error(400, "cannot") if name == broken else json.dumps({"chosen": targets[name]})
 
     with model_server(script) as server:
-        scored = run_inspect(whole, server.base_url, tmp_path / "scored", "-T", "pool=infer")
-        unscored = run_inspect(public, server.base_url, tmp_path / "unscored", "-T", "pool=infer")
+        scored, unscored = run_together(
+            [whole, public], tmp_path, server.base_url, tmp_path / "logs", "-T", "pool=infer"
+        )
     assert set(scored.samples) == set(asked) == set(unscored.samples)
     n = {name: len(targets[name]) for name in asked}
     assert scored.metrics["infer"] == pytest.approx(1 - n[broken] / sum(n.values())) and scored.metrics["infer"] < 1

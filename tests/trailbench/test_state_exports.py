@@ -2,13 +2,14 @@
 
 import json
 import sys
+from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
 import pytest
-from inspecting import lines, run_inspect, sent
+from inspecting import lines, run_inspect, run_together, sent
 from inspecting_texts import stating
 from model_server import model_server
 
@@ -58,6 +59,17 @@ def spoken(messages: tuple[Message, ...]) -> tuple[tuple[str, str], ...]:
     return tuple((one.speaker, one.text) for one in messages)
 
 
+def exported(to: Path) -> Path:
+    """A folder of all questions, with what is right."""
+    samples = state_samples(contexts(), ASKED.questions, load_tokens(), AskingSettings())
+    questions = Questions(
+        "states", "", prompts(), samples, lambda: state_targets(ASKED.gold_items, ASKED.gold_parts, MINUTES), SCORED_BY
+    )
+    to.mkdir()
+    assert write_questions(to, questions, lambda _: None, gold=True) == ASKED.questions.height  # type: ignore[arg-type]
+    return to
+
+
 def test_states_get_the_same_messages_answers_and_scores_as_from_our_own_reader(tmp_path: Path) -> None:
     tokens, settings, model = load_tokens(), AskingSettings(retries=0), Scripted(replied)
     told = ask(model, contexts(), ASKED.questions, tokens, settings)
@@ -69,13 +81,7 @@ def test_states_get_the_same_messages_answers_and_scores_as_from_our_own_reader(
     assert set(empty["mechanical"]) == {0.0, 1.0}, "some abstain from what is not true and some do not"
     assert ours["mechanical"].n_unique() >= 5, "right, in part, wrong"
 
-    samples = state_samples(contexts(), ASKED.questions, tokens, settings)
-    questions = Questions(
-        "states", "", prompts(), samples, lambda: state_targets(ASKED.gold_items, ASKED.gold_parts, MINUTES), SCORED_BY
-    )
-    folder = tmp_path / "folder"
-    folder.mkdir()
-    assert write_questions(folder, questions, lambda _: None, gold=True) == ASKED.questions.height  # type: ignore[arg-type]
+    folder = exported(tmp_path / "folder")
     written = lines(folder / "samples.jsonl")
     assert [one["id"] for one in written] == [one["id"] for one in lines(folder / "gold" / "targets.jsonl")]
     assert {name for one in written for name in one["metadata"]} == {
@@ -105,6 +111,24 @@ def test_states_get_the_same_messages_answers_and_scores_as_from_our_own_reader(
     found = {name: value for name, value in run.metrics.items() if name.endswith("_by_user")}
     assert found == pytest.approx(expected) and len(expected) == 5 == len(run.metrics) // 2
     assert run.status == "success"
+
+
+def test_folders_of_two_versions_in_one_process_run_each_by_its_own_code(tmp_path: Path) -> None:
+    changed = {
+        "trailbench_questions.py": ("temperature=0.0", "temperature=0.5"),
+        "scoring/pipelines/applogs/reply_scores.py": ("float(score)", "float(score) / 2"),
+    }
+    one, other = exported(tmp_path / "one"), exported(tmp_path / "other")
+    for name, (was, becomes) in changed.items():
+        text = (other / name).read_text()
+        assert text.count(was) == 1
+        (other / name).write_text(text.replace(was, becomes))
+    with model_server(stating) as server:
+        runs = run_together([one, other], one, server.base_url, tmp_path / "logs")
+        warmth = Counter(call.body["temperature"] for call in server.chats)
+    assert warmth == {0.0: ASKED.questions.height, 0.5: ASKED.questions.height}
+    scores, halves = ({name: one["scores"]["agreement"]["value"] for name, one in run.samples.items()} for run in runs)
+    assert max(scores.values()) == 1 and halves == {name: value / 2 for name, value in scores.items()}
 
 
 def test_no_prompt_holds_what_is_right() -> None:
