@@ -1,10 +1,11 @@
-"""Invariants of `verdicts` and `verdict_summary`."""
+"""Invariants of `verdicts`, and of tables that sum verdicts up."""
 
 from typing import Any
 
 import polars as pl
 
 from expectations.invariants.rules import Frames, lacking, never, not_checked, ordered, same_rows
+from pipelines.evaluation.judging.grounded import SUPPORTED
 from pipelines.findings import Finding
 
 _HAIR = 1e-6
@@ -52,17 +53,25 @@ def verdict_summary(frames: Frames, settings: Any) -> list[Finding]:
 
     Companion `verdicts`: those of every arm with its `method`, `reader` and `budget`, counted again.
     """
-    frame = frames["verdict_summary"]
-    core, parts = pl.col("core"), pl.col("n_parts")
+    return summed_up(frames, "verdict_summary", "verdicts", SUPPORTED)
+
+
+def summed_up(frames: Frames, table: str, verdicts: str, core: str) -> list[Finding]:
+    """Rows of `table`, one an arm and judge, that sum up the companion `verdicts`: shares, counts, calibration.
+
+    `core` is the column of the verdicts whose share of yes is corrected.
+    """
+    frame = frames[table]
+    share, parts = pl.col("core"), pl.col("n_parts")
     findings = [
-        ordered("verdict_summary", frame),
-        never("shares", "shares are known exactly where there is a line", frame, core.is_null() != (parts == 0)),
+        ordered(table, frame),
+        never("shares", "shares are known exactly where there is a part", frame, share.is_null() != (parts == 0)),
         never(
             "coverage",
-            "coverage is the share of lines with a verdict, and bounds what is supported",
+            "coverage is the share of parts with a verdict, and bounds the share of right ones",
             frame,
             ((pl.col("coverage") - (1 - pl.col("n_errors") / parts)).abs() > _HAIR)
-            | (core > pl.col("coverage") + _HAIR),
+            | (share > pl.col("coverage") + _HAIR),
         ),
         never(
             "corrected",
@@ -77,17 +86,17 @@ def verdict_summary(frames: Frames, settings: Any) -> list[Finding]:
             (pl.col("calibration") == "uncalibrated") != (pl.col("n_labelled") == 0),
         ),
     ]
-    if missing := lacking(frames, "verdicts"):
+    if missing := lacking(frames, verdicts):
         return [*findings, not_checked("counts", *missing)]
-    counts = ["method", "reader", "budget", "judge", "n_parts", "n_errors", "n_supported"]
+    counts = ["method", "reader", "budget", "judge", "n_parts", "n_errors", "n_right"]
     added = (
-        frames["verdicts"]
+        frames[verdicts]
         .group_by("method", "reader", "budget", "judge")
         .agg(
             n_parts=pl.len().cast(pl.Int64),
             n_errors=(pl.col("status") != "ok").sum().cast(pl.Int64),
-            n_supported=pl.col("supported").fill_null(False).sum().cast(pl.Int64),
+            n_right=pl.col(core).fill_null(False).sum().cast(pl.Int64),
         )
     )
-    found = frame.filter(parts > 0).with_columns(n_supported=(core * parts).round().cast(pl.Int64))
+    found = frame.filter(parts > 0).with_columns(n_right=(share * parts).round().cast(pl.Int64))
     return [*findings, same_rows("counts", "counts are those of the verdicts", found, added, counts)]

@@ -1,10 +1,26 @@
 """What the tables of judging promise beyond what the registry says."""
 
+from collections.abc import Collection
+
 from expectations.suites.kinds import AtLeast, Between, Expectation, InSet, Length
 from pipelines.evaluation.judging.tables import CALIBRATIONS, SUMMARY, VERDICT_STATUSES
 
-_SHARES = tuple(name for name, column in SUMMARY.items() if column.unit == "share")
-_INTERVALS = tuple(name.removesuffix("_low") for name in _SHARES if name.endswith("_low"))
+
+def of_verdicts(columns: Collection[str]) -> tuple[Expectation, ...]:
+    """What the columns that sum up verdicts promise, as far as a table has them."""
+    shares = [name for name in columns if name in SUMMARY and SUMMARY[name].unit == "share"]
+    intervals = [name.removesuffix("_low") for name in columns if name.endswith("_low")]
+    return (
+        Length("judge", 1),
+        InSet("calibration", CALIBRATIONS),
+        *(Between(name, 0.0, 1.0) for name in shares),
+        Between("kappa", -1.0, 1.0),
+        *(AtLeast(f"{name}_high", f"{name}_low") for name in intervals),
+        AtLeast("n_items", "n_users"),
+        AtLeast("n_parts", "n_items"),
+        AtLeast("n_parts", "n_errors"),
+    )
+
 
 JUDGING: dict[str, tuple[Expectation, ...]] = {
     "verdicts": (
@@ -19,18 +35,11 @@ JUDGING: dict[str, tuple[Expectation, ...]] = {
     "verdict_summary": (
         Length("method", 1),
         Length("reader", 1),
-        Length("judge", 1),
         Length("model", 1),
         Between("budget", 0),
         Between("evidence_tokens", 1),
-        InSet("calibration", CALIBRATIONS),
-        *(Between(name, 0.0, 1.0) for name in _SHARES),
-        Between("kappa", -1.0, 1.0),
-        *(AtLeast(f"{name}_high", f"{name}_low") for name in _INTERVALS),
         AtLeast("n_readouts", "n_items"),
-        AtLeast("n_items", "n_users"),
-        AtLeast("n_parts", "n_items"),
-        AtLeast("n_parts", "n_errors"),
+        *of_verdicts(SUMMARY),
     ),
 }
 """By table."""

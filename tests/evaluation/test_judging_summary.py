@@ -82,6 +82,9 @@ def test_a_calibrated_judge_has_a_corrected_core() -> None:
         (expected.value, expected.low, expected.high)
     )
     assert (row["tpr"], row["tnr"]) == pytest.approx((calibration.tpr.value, calibration.tnr.value))
+    for name, share in (("tpr", calibration.tpr), ("tnr", calibration.tnr)):
+        assert (row[f"{name}_low"], row[f"{name}_high"]) == pytest.approx((share.low, share.high))
+    assert (row["kappa_low"], row["kappa_high"]) == pytest.approx((calibration.kappa_low, calibration.kappa_high))
     assert row["kappa"] == pytest.approx(calibration.kappa) and row["corrected_core"] < row["core"]
     with pytest.raises(MixedJudges):
         summary(verdicts.with_columns(judge=pl.lit("k")), calibration)

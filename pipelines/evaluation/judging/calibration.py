@@ -113,6 +113,14 @@ def calibrate(verdicts: pl.DataFrame, labels: pl.DataFrame, field: str, seed: in
     )
 
 
+def calibrate_judge(judge: str, verdicts: pl.DataFrame, labels: pl.DataFrame, field: str, seed: int = 0) -> Calibration:
+    """As `calibrate`, of all verdicts of a judge; labels of other answers are not looked at, and there may be none."""
+    mine = labels.join(verdicts.select("content").unique(), on="content", how="semi").sort("content")
+    if mine.is_empty():
+        return Calibration("uncalibrated", "nothing is labelled", judge, field)
+    return calibrate(verdicts, mine, field, seed)
+
+
 def correct(verdicts: pl.DataFrame, calibration: Calibration) -> Corrected:
     """The judge's share of yes over all of `verdicts`, and corrected by its calibration.
 

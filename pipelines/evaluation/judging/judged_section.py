@@ -5,11 +5,12 @@ from typing import Any
 import polars as pl
 
 BOARD = ("rubric", "model", "budget", "judge")
-STATED = ("weak", "evidence_tokens", "calibration", "calibration_reason", "n_labelled", "tpr", "tnr", "kappa")
+STATED = ("weak", "evidence_tokens")
 
 
 def judged_boards(summaries: pl.DataFrame) -> list[dict[str, Any]]:
-    """One mapping a board from table `verdict_summary`: what its rows share, and `rows`, best first.
+    """One mapping a board from table `verdict_summary`: what its rows share, and `rows`, best first, which say
+    the same of their judge.
 
     Arms that differ in their reader alone share their verdicts and are one row.
     """

@@ -1,13 +1,16 @@
 """What a judge's verdicts come to: scores with intervals over users, coverage, and the corrected share (ours)."""
 
+from collections.abc import Mapping
+
 import numpy as np
 import polars as pl
 
 from pipelines.evaluation import intervals
-from pipelines.evaluation.judging.calibration import Calibration, Corrected, Share, correct
+from pipelines.evaluation.judging.calibration import Calibration, Share, correct
 from pipelines.evaluation.judging.core_detail import CORE, item_scores, part_scores
 from pipelines.evaluation.judging.rubric import only_judge
 from pipelines.evaluation.judging.tables import SUMMARY
+from pipelines.tables import Column
 
 DECIMALS = 9
 
@@ -20,22 +23,38 @@ def summary(verdicts: pl.DataFrame, calibration: Calibration | None = None, seed
     """
     if verdicts.is_empty():
         raise ValueError("no verdicts: nothing was judged")
-    judge = only_judge(verdicts)
-    found = correct(verdicts, calibration or Calibration("uncalibrated", "nothing is labelled", judge, CORE))
-    n_items = verdicts["item"].n_unique()
+    known = calibration or Calibration("uncalibrated", "nothing is labelled", only_judge(verdicts), CORE)
+    return rounded({**core_share(verdicts, known), **_scores(verdicts, seed)}, SUMMARY)
+
+
+def core_share(verdicts: pl.DataFrame, calibration: Calibration) -> dict[str, object]:
+    """Columns `CALIBRATED`: parts counted, the share with a right core, what is known of the judge, and corrected.
+
+    Of no verdicts the judge alone is known. Raises `MixedJudges` for a calibration of another judge.
+    """
     n_errors = int((verdicts["status"] != "ok").sum())
-    row = {
-        "judge": judge,
+    found = correct(verdicts, calibration) if verdicts.height else None
+    return {
+        "judge": calibration.judge,
         "n_users": verdicts["user_id"].n_unique(),
-        "n_items": n_items,
+        "n_items": verdicts["item"].n_unique(),
         "n_parts": verdicts.height,
         "n_errors": n_errors,
-        "coverage": 1 - n_errors / verdicts.height,
-        **_scores(verdicts, seed),
-        **_of("core", found.raw),
-        **_calibrated(found, calibration),
+        "coverage": 1 - n_errors / verdicts.height if verdicts.height else None,
+        **_of("core", found.raw if found else None),
+        "calibration": calibration.status,
+        "calibration_reason": calibration.reason,
+        "n_labelled": calibration.n_labelled,
+        **_of("tpr", calibration.tpr),
+        **_of("tnr", calibration.tnr),
+        **{name: getattr(calibration, name) for name in ("kappa", "kappa_low", "kappa_high")},
+        **_of("corrected_core", found.corrected if found else None),
     }
-    frame = pl.DataFrame([row], schema={name: column.dtype for name, column in SUMMARY.items()})
+
+
+def rounded(row: Mapping[str, object], columns: Mapping[str, Column]) -> pl.DataFrame:
+    """One row of a table of judging, as it is published."""
+    frame = pl.DataFrame([row], schema={name: column.dtype for name, column in columns.items()})
     return frame.with_columns(pl.col(pl.Float64).fill_nan(None).round(DECIMALS))
 
 
@@ -73,15 +92,3 @@ def _of(name: str, share: Share | None) -> dict[str, float | None]:
         return {name: None, f"{name}_low": None, f"{name}_high": None}
     low, high = (share.low, share.high) if share.n > 0 else (None, None)
     return {name: share.value, f"{name}_low": low, f"{name}_high": high}
-
-
-def _calibrated(found: Corrected, calibration: Calibration | None) -> dict[str, object]:
-    return {
-        "calibration": found.status,
-        "calibration_reason": found.reason,
-        "n_labelled": calibration.n_labelled if calibration else 0,
-        "tpr": calibration.tpr.value if calibration and calibration.tpr else None,
-        "tnr": calibration.tnr.value if calibration and calibration.tnr else None,
-        "kappa": calibration.kappa if calibration else None,
-        **_of("corrected_core", found.corrected),
-    }

@@ -13,19 +13,48 @@ _SCORES = {
     "item_strict_score": "the same, detail counting only where the core is right",
     "user_item_score": "mean over users of their items' mean (macro)",
 }
+_RATES = {"tpr": "judged right / right by people", "tnr": "judged wrong / wrong by people"}
 
 
 def _share(meaning: str) -> Column:
     return Column(pl.Float64, meaning, "share", nullable=True)
 
 
-SUMMARY: dict[str, Column] = {
+_COUNTS: dict[str, Column] = {
     "judge": Column(pl.String, "fingerprint of the judge"),
     "n_users": Column(pl.Int64, "users judged"),
     "n_items": Column(pl.Int64, "items judged"),
     "n_parts": Column(pl.Int64, "parts judged, errors included: the denominator of every part score"),
     "n_errors": Column(pl.Int64, "parts without a verdict that can be read; they count 0 and are never left out"),
     "coverage": _share("parts with a verdict / parts"),
+}
+_CORE: dict[str, Column] = {
+    "core": _share("parts whose core is judged right / parts"),
+    "core_low": _share("lower end of its 95 % interval; null with one user"),
+    "core_high": _share("upper end of it"),
+    "calibration": Column(pl.String, " | ".join(CALIBRATIONS)),
+    "calibration_reason": Column(pl.String, "why not calibrated; else empty"),
+    "n_labelled": Column(pl.Int64, "parts that people labelled"),
+    **{
+        name: column
+        for rate, meaning in _RATES.items()
+        for name, column in (
+            (rate, _share(meaning)),
+            (f"{rate}_low", _share("lower end of its 95 % interval; null with one user")),
+            (f"{rate}_high", _share("upper end of it")),
+        )
+    },
+    "kappa": Column(pl.Float64, "Cohen's kappa of judge and people", nullable=True),
+    "kappa_low": Column(pl.Float64, "lower end of its 95 % interval; null with one user", nullable=True),
+    "kappa_high": Column(pl.Float64, "upper end of it", nullable=True),
+    "corrected_core": _share("core by Rogan and Gladen; null unless calibrated"),
+    "corrected_core_low": _share("lower end of Lang and Reiczigel's 95 % interval"),
+    "corrected_core_high": _share("upper end of it"),
+}
+CALIBRATED: dict[str, Column] = {**_COUNTS, **_CORE}
+"""Columns of `summary.core_share`."""
+SUMMARY: dict[str, Column] = {
+    **_COUNTS,
     **{
         name: column
         for score, meaning in _SCORES.items()
@@ -36,18 +65,7 @@ SUMMARY: dict[str, Column] = {
             (f"{score}_bound", _share("the score were every part without a verdict right")),
         )
     },
-    "core": _share("parts whose core is judged right / parts"),
-    "core_low": _share("lower end of its 95 % interval; null with one user"),
-    "core_high": _share("upper end of it"),
-    "calibration": Column(pl.String, " | ".join(CALIBRATIONS)),
-    "calibration_reason": Column(pl.String, "why not calibrated; else empty"),
-    "n_labelled": Column(pl.Int64, "parts that people labelled"),
-    "tpr": _share("judged right / right by people"),
-    "tnr": _share("judged wrong / wrong by people"),
-    "kappa": Column(pl.Float64, "Cohen's kappa of judge and people", nullable=True),
-    "corrected_core": _share("core by Rogan and Gladen; null unless calibrated"),
-    "corrected_core_low": _share("lower end of Lang and Reiczigel's 95 % interval"),
-    "corrected_core_high": _share("upper end of it"),
+    **_CORE,
 }
 """Columns of `summary.summary`."""
 

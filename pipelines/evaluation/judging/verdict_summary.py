@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from pipelines.evaluation.judging.calibration import Calibration, calibrate
+from pipelines.evaluation.judging.calibration import Calibration, calibrate_judge
 from pipelines.evaluation.judging.core_detail import CORE
 from pipelines.evaluation.judging.grounded import as_core_detail
-from pipelines.evaluation.judging.summary import summary
+from pipelines.evaluation.judging.summary import core_share, rounded, summary
 from pipelines.evaluation.judging.tables import JUDGING_TABLES, SUMMARY
 
 TABLE = JUDGING_TABLES["verdict_summary"]
@@ -39,7 +39,7 @@ def verdict_summary(judged: Sequence[Judged], labels: pl.DataFrame, seed: int = 
     A judge is calibrated on what people labelled of all arms together.
     """
     scored = {one.judge: _scored([arm for arm in judged if arm.judge == one.judge]) for one in judged}
-    known = {judge: _calibration(judge, verdicts, labels, seed) for judge, verdicts in scored.items()}
+    known = {judge: calibrate_judge(judge, verdicts, labels, CORE, seed) for judge, verdicts in scored.items()}
     rows = [_row(one, known[one.judge], seed) for one in judged]
     frame = pl.concat(rows) if rows else TABLE.empty()
     return frame.sort(TABLE.sort_by)
@@ -55,32 +55,10 @@ def _items(arm: Judged) -> pl.DataFrame:
     return arm.verdicts.with_columns(item.alias("item"), pl.lit(False).alias("gate"))
 
 
-def _calibration(judge: str, verdicts: pl.DataFrame, labels: pl.DataFrame, seed: int) -> Calibration:
-    mine = labels.join(verdicts.select("content").unique(), on="content", how="semi").sort("content")
-    if mine.is_empty():
-        return Calibration("uncalibrated", "nothing is labelled", judge, CORE)
-    return calibrate(verdicts, mine, CORE, seed)
-
-
 def _row(arm: Judged, calibration: Calibration, seed: int) -> pl.DataFrame:
     own = {name: getattr(arm, name) for name in TABLE.columns if name not in SUMMARY}
     verdicts = as_core_detail(_items(arm))
-    told = _of_nothing(calibration) if verdicts.is_empty() else summary(verdicts, calibration, seed).row(0, named=True)
-    return pl.DataFrame([own | told], schema=TABLE.schema)
-
-
-def _of_nothing(calibration: Calibration) -> dict[str, object]:
-    """The row of a memory that says nothing: no line, so no share."""
-    counts = {name: 0 for name, column in SUMMARY.items() if column.dtype == pl.Int64}
-    stated: dict[str, object] = {
-        **dict.fromkeys(SUMMARY),
-        **counts,
-        "judge": calibration.judge,
-        "calibration": calibration.status,
-        "calibration_reason": calibration.reason,
-        "n_labelled": calibration.n_labelled,
-        "tpr": calibration.tpr.value if calibration.tpr else None,
-        "tnr": calibration.tnr.value if calibration.tnr else None,
-        "kappa": calibration.kappa,
-    }
-    return stated
+    if verdicts.is_empty():
+        # A memory that says nothing has no line, so no share.
+        return rounded({**own, **core_share(verdicts, calibration)}, TABLE.columns)
+    return pl.DataFrame([own | summary(verdicts, calibration, seed).row(0, named=True)], schema=TABLE.schema)
