@@ -27,6 +27,8 @@ STATED = {
     "applog_units": ("evaluator",),
 }
 """Which part of an arm's provenance the sidecars of which table state."""
+JUDGED = {CORE_DETAIL.name: "applog_verdicts", FAILURE.name: "applog_failures"}
+"""Rubric → the table of what its judge says."""
 
 
 @dataclass(frozen=True)
@@ -60,23 +62,43 @@ class GivenAppLogBoard(GivenExperiment):
         """What of every arm decides the board: its names, and the logical hashes of units, marks, answers and calls."""
         return [
             [
-                *(spec.arm.label, spec.arm.reader, spec.arm.budget),
+                *arm_of(spec),
                 *(whole(table, self._of_arm(table, spec)) for table in self._scored),
                 whole(answers_of(spec), self._of_arm(answers_of(spec), spec)),
                 [content(one) for one in self._of_arm("model_calls", spec)],
-                self._weak_judge(spec),
+                self.weak_judge(FAILURE),
             ]
             for spec in self.bound.arms
         ]
+
+    def marks(self) -> pl.DataFrame:
+        """Marks of all arms by the judge of core and detail, with the columns `ARM`; none where there is none."""
+        if not self.judges_by(CORE_DETAIL):
+            return TABLES["applog_verdicts"].empty()
+        return self.of_arms("applog_verdicts")
+
+    def contents_marked(self) -> list[list[Any]]:
+        """What of every arm decides how its judge is calibrated: its names, and the logical hash of its marks."""
+        if not self.judges_by(CORE_DETAIL):
+            return []
+        return [
+            [*arm_of(spec), whole("applog_verdicts", self._of_arm("applog_verdicts", spec))] for spec in self.bound.arms
+        ]
+
+    @property
+    def n_judged(self) -> int:
+        """Questions that are judged, the same of every arm."""
+        return len(self.bound.arms[0].judged)
 
     @property
     def _scored(self) -> tuple[str, ...]:
         made = {"applog_judged": CORE_DETAIL, "applog_failures": FAILURE}
         return ("applog_units", *(table for table, rubric in made.items() if self.judges_by(rubric)))
 
-    def _weak_judge(self, spec: ArmSpec) -> bool:
-        """Whether a weak model says why the arm's answers fail; its name is in no table."""
-        found = self._of_arm("applog_failures", spec) if self.judges_by(FAILURE) else []
+    def weak_judge(self, rubric: Rubric) -> bool:
+        """Whether a weak model is the experiment's judge by a rubric; its name is in no table."""
+        arms = self.bound.arms if self.judges_by(rubric) else ()
+        found = (one for spec in arms for one in self._of_arm(JUDGED[rubric.name], spec))
         return any(one.extra.get("weak_judge", False) for one in found)
 
     def _stated(self, spec: ArmSpec) -> dict[str, object]:
@@ -102,7 +124,7 @@ class GivenAppLogBoard(GivenExperiment):
         gold = {name: self.table(name) for name in ("gold_items", "gold_parts", "state_evidence")}
         labels, metrics = [], []
         for spec in self.bound.arms:
-            arm = (spec.arm.label, spec.arm.reader, spec.arm.budget)
+            arm = arm_of(spec)
             mine = units.filter(*(pl.col(name) == value for name, value in zip(ARM, arm, strict=True))).drop(ARM)
             items = gold["gold_items"].join(mine, on=["user_id", "item"], how="semi")
             stand = standing(items, self.of_arm(answers_of(spec), spec))
@@ -118,7 +140,7 @@ class GivenAppLogBoard(GivenExperiment):
             failures = self.of_arms("applog_failures")
             every.append(labels_by_judge(failures))
             if failures.height:
-                weak = any(map(self._weak_judge, self.bound.arms))
+                weak = self.weak_judge(FAILURE)
                 agreement = label_agreement(pl.concat(every), units, only_judge(failures), weak, self.seed)
         return {
             "applog_attribution": attributed(pl.concat(every), units),
@@ -140,6 +162,11 @@ class GivenAppLogBoard(GivenExperiment):
             "state_evidence": evidence,
             "checkpoints": self.checkpoints.filter(own),
         }
+
+
+def arm_of(spec: ArmSpec) -> tuple[str, str, int]:
+    """What an arm is called on a board: values of the columns `ARM`."""
+    return spec.arm.label, spec.arm.reader, spec.arm.budget
 
 
 def answers_of(spec: ArmSpec) -> str:

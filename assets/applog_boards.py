@@ -9,7 +9,7 @@ import dagster as dg
 import polars as pl
 
 from assets.accounting import model_calls
-from assets.applog_board_inputs import GivenAppLogBoard
+from assets.applog_board_inputs import GivenAppLogBoard, arm_of
 from assets.applog_judging import applog_failures, applog_verdicts
 from assets.applog_user_inputs import GivenStateTrails
 from assets.applogs_evaluation import applog_units
@@ -24,13 +24,18 @@ from pipelines.applogs.board import applog_board, applog_differences, user_value
 from pipelines.applogs.board_report import TITLES, render_applogs
 from pipelines.applogs.board_summaries import retained
 from pipelines.applogs.board_tables import ALL
+from pipelines.applogs.calibrating import applog_calibration as calibrated
 from pipelines.applogs.scores import EVALUATOR_VERSION
 from pipelines.evaluation import plots
 from pipelines.evaluation.comparable import UnlikeRuns, check_comparable
 from pipelines.evaluation.costs import costs
 from pipelines.evaluation.drilldown.pages import FOLDER
+from pipelines.evaluation.judging.core_detail import CORE_DETAIL
 from pipelines.evaluation.leaderboard import csv_safe
+from pipelines.hashing import frame_hash
+from resources.code import code_version
 from resources.dag import GoldStore, InputStore
+from resources.labels import read_labels
 from resources.tokenizer import load_tokens
 
 BOARD_TABLES = (
@@ -41,6 +46,8 @@ CODE = (
     *(f"pipelines.applogs.{name}" for name in ("board", "board_summaries", "scores", "attribution", "retention")),
     "pipelines.evaluation.costs",
 )
+JUDGED = ("method", "reader", "budget", "n_parts", "n_errors", "core", "core_low", "core_high", "calibration")
+"""What the UI shows of `applog_calibration`."""
 ALIKE = ("dataset", "evaluator", "asked")
 """What all arms of an experiment share; arms of one reader share `reader` and `prompt` too, baselines apart."""
 
@@ -95,7 +102,46 @@ OWNERS.update(dict.fromkeys(BOARD_TABLES, applog_leaderboard))
 
 @dg.asset(
     partitions_def=EXPERIMENTS,
-    deps=[applog_leaderboard],
+    deps=[any_of(applog_verdicts)],
+    check_specs=checks.specs("applog_calibration", EXPERIMENTS),
+    code_version=code_version("pipelines.applogs.calibrating"),
+    group_name=GROUP,
+    kinds={"polars", "parquet"},
+    owners=["team:trailbench"],
+)
+def applog_calibration(context: dg.AssetExecutionContext, store: InputStore, gold: GoldStore) -> Iterator[Result]:
+    """How far people's labels bear out the judge of core and detail; each method's share of right cores, corrected."""
+    given = GivenAppLogBoard(store, gold, context.partition_key)
+    labels, weak = read_labels(gold.catalog.store, CORE_DETAIL.name), given.weak_judge(CORE_DETAIL)
+
+    def make() -> Made:
+        verdicts, arms = given.marks(), [arm_of(spec) for spec in given.bound.arms]
+        found = calibrated(arms, given.n_judged, verdicts, labels, weak, given.seed)
+        return Made({"applog_calibration": found}, companions={"applog_verdicts": verdicts} if found.height else {})
+
+    yield from publish(
+        context,
+        {"gold": gold.catalog},
+        ["applog_calibration"],
+        inputs={
+            "arms": given.contents_marked(),
+            "questions": given.n_judged,
+            "labels": frame_hash(labels),
+            "weak": weak,
+            "seed": given.seed,
+        },
+        code=("pipelines.applogs.calibrating",),
+        make=make,
+        show=lambda tables: {"calibration": table_value(tables["applog_calibration"].select(JUDGED).collect())},
+    )
+
+
+OWNERS["applog_calibration"] = applog_calibration
+
+
+@dg.asset(
+    partitions_def=EXPERIMENTS,
+    deps=[applog_leaderboard, applog_calibration],
     group_name=GROUP,
     kinds={"html", "csv", "parquet"},
     owners=["team:trailbench"],
@@ -103,7 +149,7 @@ OWNERS.update(dict.fromkeys(BOARD_TABLES, applog_leaderboard))
 def applog_report(context: dg.AssetExecutionContext, store: InputStore, gold: GoldStore) -> dg.MaterializeResult:  # type: ignore[type-arg]
     """One self-contained page: boards, checkpoints, retention, reasons, states; pages of users and tables beside it."""
     given = GivenStateTrails(store, gold, context.partition_key)
-    tables = {table: given.board(table) for table in (*BOARD_TABLES, "costs")}
+    tables = {table: given.board(table) for table in (*BOARD_TABLES, "applog_calibration", "costs")}
     given.results.write_tables(tables, {table: csv_safe(rows) for table, rows in tables.items()})
     users = given.shown()
     given.results.write_pages(FOLDER, given.pages(users))

@@ -67,6 +67,21 @@ def applog_failures(
     yield from _published(context, given, models, FAILURE, tables, code=FAILURES_BY, make=_labels, reads=reads)
 
 
+def core_parts(given: GivenAppLogs) -> pl.DataFrame:
+    """What of the arm's sampled answers the judge of core and detail is shown, and people are who label it."""
+    judged = _sampled(given)
+    return parts_shown(given["tasks"], _agreed(given, judged), judged.stand)
+
+
+def _sampled(given: GivenAppLogs) -> JudgedAnswers:
+    gold = (given.of_questions("gold_items"), given.of_questions("gold_parts"))
+    return judged_answers(judged_of(given), *gold, given[answers_of(given.spec)])
+
+
+def _agreed(given: GivenAppLogs, judged: JudgedAnswers) -> pl.DataFrame:
+    return agreements(judged.parts, judged.stand, given.thresholds.minutes)
+
+
 def _published(
     context: dg.AssetExecutionContext,
     given: GivenAppLogs,
@@ -95,8 +110,7 @@ def _published(
             spent.append(run.spent)
             return run
 
-        gold = (given.of_questions("gold_items"), given.of_questions("gold_parts"))
-        return make(given, judged_answers(judged, *gold, given[answers_of(given.spec)]), says)
+        return make(given, _sampled(given), says)
 
     read = (answers_of(given.spec), *SHOWN, *reads) if judge else ()
     yield from publish(
@@ -119,7 +133,7 @@ def _published(
 
 def _marks(given: GivenAppLogs, judged: JudgedAnswers, says: Says) -> Made:
     """Tables `applog_verdicts` and `applog_judged`."""
-    agreed = agreements(judged.parts, judged.stand, given.thresholds.minutes)
+    agreed = _agreed(given, judged)
     run = says(parts_shown(given["tasks"], agreed, judged.stand))
     units = judged_units(judged.stand, agreed, run.verdicts)
     return Made(

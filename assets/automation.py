@@ -93,8 +93,8 @@ judge_answers = _on(
 applog_board = _on(
     "applog_board",
     EXPERIMENTS,
-    *("applog_leaderboard", "applog_report"),
-    description="Leaderboard and report of an experiment on a release of app logs.",
+    *("applog_leaderboard", "applog_calibration", "applog_report"),
+    description="Leaderboard, calibration and report of an experiment on a release of app logs.",
 )
 fetch = _on("fetch", RANGES, "fetched", description="Fetch one range of blocks from the node of TRAILBENCH_RPC_URL.")
 decode = _on("decode", DROPS, "decoded", description="Decode a drop of chain logs or of market descriptions.")

@@ -1,31 +1,26 @@
-"""Judges of an experiment: known by name, estimated, told to people; and the labels that people give."""
+"""Judges of an experiment: known by name, estimated, told to people."""
 
 from collections.abc import Collection, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from assets.arms import GivenArm
 from assets.board_inputs import GivenExperiment
-from assets.judges import EVIDENCE, judge_model, parts_of, room, rubric_judge
+from assets.judges import EVIDENCE, judge_model, room, rubric_judge
 from pipelines.evaluation.experiment import BadExperiment, Experiment, require_known
-from pipelines.evaluation.judging.grounded import GROUNDED, grounded_parts
+from pipelines.evaluation.judging.core_detail import CORE_DETAIL
+from pipelines.evaluation.judging.grounded import grounded_parts
 from pipelines.evaluation.judging.judged_section import unread
-from pipelines.evaluation.judging.labelling import read_sheet, sheet, slice_of
 from pipelines.memory.timeline import histories
 from pipelines.models import Role
 from resources.dag import InputStore, Models
-from resources.documents import write_atomic
-from resources.experiment_spec import ArmSpec, BoundExperiment, save_experiment
+from resources.experiment_spec import BoundExperiment
 from resources.home import Home
-from resources.labels import keep_labels, read_labels
 from resources.model_access import ModelAccess
 from resources.models.estimate import Workload
 from resources.plugin_process import open_method
 from resources.tokenizer import load_tokens
 from trailbench.console import print_table
-from trailbench.exporting import ExportError
 
 LINE_TOKENS = 15
 """Of a line of a readout, about; for estimates."""
@@ -85,17 +80,36 @@ def _evidence_tokens(home: Home, bound: BoundExperiment) -> list[int]:
     return judge.prompts_for(parts)["tokens"].to_list()
 
 
+CALIBRATION = {
+    **{name: name for name in ("calibration", "calibration_reason")},
+    **{"labelled": "n_labelled"},
+    **{f"{rate}{end}": f"{rate}{end}" for rate in ("tpr", "tnr", "kappa") for end in ("", "_low", "_high")},
+    **{f"corrected{end}": f"corrected_core{end}" for end in ("", "_low", "_high")},
+}
+"""What is said of a judge and of a share that it gave → its column in a table that sums up verdicts."""
+
+
 def judged_rows(given: GivenExperiment) -> list[dict[str, Any]]:
     """What the verdicts come to, one row a method, budget and judge; none when the experiment names no judge."""
     columns = {
         **{name: name for name in ("method", "budget", "rubric", "judge", "model", "weak")},
         **{"readouts": "n_readouts", "users": "n_users", "lines": "n_parts", "errors": "n_errors"},
         **{"supported": "core", "supported_low": "core_low", "supported_high": "core_high", "score": "part_score"},
-        **{name: name for name in ("calibration", "calibration_reason")},
-        **{"labelled": "n_labelled", "tpr": "tpr", "tnr": "tnr", "kappa": "kappa"},
-        **{f"corrected{end}": f"corrected_core{end}" for end in ("", "_low", "_high")},
+        **CALIBRATION,
     }
     rows = unread(given.board("verdict_summary")).sort("rubric", "model", "budget", "judge", "core", "method")
+    return rows.select(pl.col(column).alias(name) for name, column in columns.items()).to_dicts()
+
+
+def marked_rows(given: GivenExperiment) -> list[dict[str, Any]]:
+    """What the marks of the judge of core and detail come to, one row an arm on app logs; none without one."""
+    columns = {
+        **{name: name for name in ("method", "reader", "budget", "judge", "weak")},
+        **{"questions": "n_questions", "users": "n_users", "parts": "n_parts", "errors": "n_errors"},
+        **{"right": "core", "right_low": "core_low", "right_high": "core_high"},
+        **CALIBRATION,
+    }
+    rows = given.board("applog_calibration").sort("reader", "budget", "core", "method")
     return rows.select(pl.col(column).alias(name) for name, column in columns.items()).to_dicts()
 
 
@@ -103,17 +117,29 @@ def print_judged(rows: list[dict[str, Any]]) -> None:
     """A table a judge and budget: the share of lines that it finds supported, and without its errors."""
     for judge, budget in dict.fromkeys((row["judge"], row["budget"]) for row in rows):
         own = [row for row in rows if (row["judge"], row["budget"]) == (judge, budget)]
-        shown = [
-            [row["method"], _share(row, "supported"), _share(row, "corrected"), row["lines"], row["errors"]]
-            for row in own
-        ]
-        first = own[0]
-        how = f"{first['calibration']}: {first['calibration_reason'] or _calibrated(first)}"
-        title = (
-            f"{first['rubric'].capitalize()}, judged by {first['model']}"
-            f"{' (a weak model)' if first['weak'] else ''}, {budget:,} tokens"
-        )
-        print_table(title, ["method", "supported", "corrected", "lines", "errors"], shown, footer=how)
+        title = f"{own[0]['rubric'].capitalize()}, judged by {own[0]['model']}{_weak(own[0])}, {budget:,} tokens"
+        _print_shares(title, own, ["method"], "supported", "lines")
+
+
+def print_marked(rows: list[dict[str, Any]]) -> None:
+    """A table of all arms: the share of judged parts whose core is right, and without the judge's errors."""
+    if rows:
+        title = f"Core, as {CORE_DETAIL.name} judges it{_weak(rows[0])}"
+        _print_shares(title, rows, ["method", "reader", "budget"], "right", "parts")
+
+
+def _print_shares(title: str, rows: list[dict[str, Any]], arm: list[str], share: str, counted: str) -> None:
+    shown = [
+        [*(row[name] for name in arm), _share(row, share), _share(row, "corrected"), row[counted], row["errors"]]
+        for row in rows
+    ]
+    first = rows[0]
+    how = f"{first['calibration']}: {first['calibration_reason'] or _calibrated(first)}"
+    print_table(title, [*arm, share, "corrected", counted, "errors"], shown, footer=how)
+
+
+def _weak(row: Mapping[str, Any]) -> str:
+    return " (a weak model)" if row["weak"] else ""
 
 
 def _share(row: Mapping[str, Any], name: str) -> str:
@@ -124,57 +150,5 @@ def _share(row: Mapping[str, Any], name: str) -> str:
 
 
 def _calibrated(row: Mapping[str, Any]) -> str:
-    kappa = "undefined" if row["kappa"] is None else f"{row['kappa']:.3f}"
-    return f"{row['labelled']} labels, TPR {row['tpr']:.3f}, TNR {row['tnr']:.3f}, kappa {kappa}"
-
-
-def write_sheet(home: Home, bound: BoundExperiment, to: Path, n: int) -> dict[str, Any]:
-    """Write a blind sheet of `n` lines drawn from all that is judged, to be labelled by a person.
-
-    Raises `ExportError` when the file is there already (somebody's labels may be in it), the experiment names no judge
-    or its memories say nothing; `NotPublished` before the readouts are there.
-    """
-    if to.exists():
-        raise ExportError(f"{to} is there already and may hold labels; name another file")
-    drawn = slice_of(_parts(home, bound), n, bound.experiment.seed)
-    if drawn.is_empty():
-        raise ExportError("the memories of this experiment say nothing of the sampled users: there is no line to label")
-    write_atomic(to, sheet(drawn))
-    return {"experiment": bound.experiment.name, "sheet": str(to), "lines": drawn.height}
-
-
-def import_sheet(home: Home, bound: BoundExperiment, file: Path) -> dict[str, Any]:
-    """Keep the labels of a filled-in sheet; those of the same lines are replaced.
-
-    Raises `BadSheet` naming the lines of the file that cannot be used (nothing is kept then), else as `write_sheet`.
-    """
-    try:
-        text = file.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ExportError(f"{file}: is not UTF-8 (byte {error.start}); save the sheet as CSV in UTF-8") from error
-    labels = read_sheet(text, _parts(home, bound), str(file))
-    new, replaced = keep_labels(home.gold.store, GROUNDED.name, labels)
-    total = read_labels(home.gold.store, GROUNDED.name).height
-    return {
-        "experiment": bound.experiment.name,
-        "labels": labels.height,
-        "new": new,
-        "replaced": replaced,
-        "labels_in_store": total,
-    }
-
-
-def _parts(home: Home, bound: BoundExperiment) -> pl.DataFrame:
-    """Everything that is judged, over all memories of the experiment."""
-    if not bound.experiment.judges:
-        raise ExportError(f"experiment {bound.experiment.name} names no judge; add `judges: [{GROUNDED.name}]` to it")
-    save_experiment(home.store.store, bound)
-    arms = {spec.arm.readout: spec for spec in bound.arms}
-    return pl.concat(_parts_of(spec, shard) for spec in arms.values() for shard in home.shards)
-
-
-def _parts_of(spec: ArmSpec, shard: str) -> pl.DataFrame:
-    store = InputStore()
-    parts = parts_of(GivenArm(store, {"store": store.catalog}, {"arm": spec.key, "shard": shard}), Models())
-    # Of two memories the same item is two answers.
-    return parts.with_columns(item=pl.format("{}/{}", pl.lit(spec.arm.readout), "item"))
+    rates = [f"{said} {_share(row, name) or 'undefined'}" for said, name in (("TPR", "tpr"), ("TNR", "tnr"))]
+    return f"{row['labelled']} labels, {', '.join(rates)}, kappa {_share(row, 'kappa') or 'undefined'}"

@@ -23,6 +23,7 @@ from pipelines.applogs.question_forms import NO_KEY
 from pipelines.applogs.scores import judge_parts
 from pipelines.applogs.tables import table_of
 from pipelines.evaluation.experiment import Experiment
+from pipelines.evaluation.judging.core_detail import CORE_DETAIL
 from pipelines.memory.registry import builtin_methods
 from pipelines.memory.rendering import visit_lines
 from pipelines.models import ROLES, Role
@@ -36,7 +37,7 @@ from resources.plugin_process import open_method, plugin_entries
 from resources.tokenizer import load_tokens
 from trailbench.console import out, plain, print_table
 from trailbench.exporting import ExportError
-from trailbench.judging import VERDICT_TOKENS, judges_of
+from trailbench.judging import VERDICT_TOKENS, judges_of, marked_rows
 
 REPLY_TOKENS, LIST_TOKENS = 120, 1_200
 """Of an answer with its evidence, and of a list of many, about."""
@@ -194,6 +195,7 @@ def summary(bound: BoundExperiment, made: Amount) -> dict[str, Any]:
         "tokens": made.tokens,
         "cost": None if made.calls and calls["cost"].has_nulls() else made.cost / NANO,
         "rows": main_rows(given.board("applog_board")).to_dicts(),
+        **({"judged": marked_rows(given)} if given.judges_by(CORE_DETAIL) else {}),
         "report": str(given.results.folder / "report.html"),
         "leaderboard": str(given.results.folder / "applog_board.csv"),
     }

@@ -5,8 +5,10 @@ from typing import Any
 
 import polars as pl
 
+from expectations.invariants.judging import summed_up
 from expectations.invariants.rules import Frames, among, lacking, never, not_checked, ordered
 from pipelines.applogs.tables import UNIT_STATUSES
+from pipelines.evaluation.judging.core_detail import CORE
 from pipelines.findings import Finding
 
 _ITEM = ["user_id", "item"]
@@ -160,6 +162,19 @@ def applog_agreement(frames: Frames, settings: Any) -> list[Finding]:
     ]  # fmt: skip
 
 
+def applog_calibration(frames: Frames, settings: Any) -> list[Finding]:
+    """Shares, counts and calibration as those of readouts; one judge, of whom every row says the same.
+
+    Companion `applog_verdicts`: those of every arm with its `method`, `reader` and `budget`, counted again.
+    """
+    frame = frames["applog_calibration"]
+    known = pl.struct("judge", "weak", "n_questions", "calibration", "n_labelled", "tpr", "tnr", "kappa")
+    return [
+        *summed_up(frames, "applog_calibration", "applog_verdicts", CORE),
+        never("one_judge", "every row tells of one judge, and the same", frame, known.n_unique() > 1),
+    ]
+
+
 def applog_compat(frames: Frames, settings: Any) -> list[Finding]:
     """Shares but for counts."""
     frame = frames["applog_compat"]
@@ -174,7 +189,7 @@ APPLOG_BOARDS: dict[str, Callable[[Frames, Any], list[Finding]]] = {
     rule.__name__: rule
     for rule in (
         *(applog_verdicts, applog_failures, applog_judged, applog_board, applog_differences),
-        *(applog_retention, applog_attribution, applog_agreement, applog_compat),
+        *(applog_retention, applog_attribution, applog_agreement, applog_calibration, applog_compat),
     )
 }
 """By table."""

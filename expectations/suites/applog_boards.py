@@ -1,6 +1,8 @@
 """What the tables of an app-log board promise beyond what the registry says."""
 
-from expectations.suites.kinds import Between, Expectation, Length
+from expectations.suites.judging import of_verdicts
+from expectations.suites.kinds import AtLeast, Between, Expectation, Length
+from pipelines.evaluation.judging.tables import CALIBRATED
 
 Promises = tuple[Expectation, ...]
 _ARM: Promises = (Length("method", 1), Length("reader", 1))
@@ -17,6 +19,7 @@ APPLOG_BOARDS: dict[str, Promises] = {
     "applog_attribution": (*_ARM, Between("n_items", 1), Between("share", 0.0, 1.0)),
     "applog_agreement": (*(Length(name, 1) for name in ("board", "judge")), Between("n_judged", 1),
                          Between("agreement", 0.0, 1.0), Between("kappa", -1.0, 1.0)),
+    "applog_calibration": (*_ARM, AtLeast("n_questions", "n_items"), *of_verdicts(CALIBRATED)),
     "applog_compat": (*_ARM, Length("metric", 1), Between("n_users", 1), Between("value", 0.0)),
 }  # fmt: skip
 """By table."""

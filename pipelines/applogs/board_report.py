@@ -69,9 +69,9 @@ def render_applogs(
     """The page as text.
 
     `tables` holds `applog_board` and, each optional, `applog_differences`, `applog_retention`, `applog_attribution`,
-    `applog_agreement`, `applog_compat`, `costs` and `users` (`drilldown.index.USERS`: those who have pages). `card` is
-    the release card; `provenance` as in `page.page`. `life` holds one user's `state_intervals`, `state_evidence` with
-    the `time` of the logs, and `checkpoints`: the states that are drawn in time.
+    `applog_agreement`, `applog_calibration`, `applog_compat`, `costs` and `users` (`drilldown.index.USERS`: those who
+    have pages). `card` is the release card; `provenance` as in `page.page`. `life` holds one user's `state_intervals`,
+    `state_evidence` with the `time` of the logs, and `checkpoints`: the states that are drawn in time.
     """
     shown = {name: visible_frame(frame) for name, frame in tables.items()}
     board = shown["applog_board"]
@@ -111,6 +111,7 @@ def render_applogs(
         life=_life(life, chart),
         retention=_retention(shown, chart),
         attribution=_attribution(shown, chart),
+        marked=_marked(shown),
         compat=_compat(shown),
         compat_name=COMPAT,
         costs=shown["costs"].to_dicts() if "costs" in shown else None,
@@ -224,6 +225,14 @@ def _attribution(tables: Mapping[str, pl.DataFrame], chart: Any) -> list[dict[st
     ]
 
 
+def _marked(tables: Mapping[str, pl.DataFrame]) -> list[dict[str, Any]]:
+    """Rows of `applog_calibration`, best first."""
+    if "applog_calibration" not in tables:
+        return []
+    order = ["core", "method", "reader", "budget"]
+    return tables["applog_calibration"].sort(order, descending=[True, *[False] * 3], nulls_last=True).to_dicts()
+
+
 def _by_label(rows: pl.DataFrame) -> list[dict[str, Any]]:
     """A row a method, reader and label: the counts by rule beside those by the judge, each None where there is none."""
     cells: dict[tuple[Any, ...], dict[str, Any]] = {}
@@ -261,6 +270,13 @@ def _flagged(whole: pl.DataFrame) -> list[str]:
     return out
 
 
+_BELIEVED = {
+    "uncalibrated": "The judge of core and detail is uncalibrated: nobody labelled what it marks.",
+    "refused": "The judge of core and detail cannot be corrected by what people labelled.",
+}
+"""What is said of a judge that is not calibrated."""
+
+
 def _cautions(tables: Mapping[str, pl.DataFrame], card: Mapping[str, Any]) -> list[str]:
     out, board = card_cautions(card), tables["applog_board"]
     readers = board["reader"].unique().sort().to_list()
@@ -273,6 +289,9 @@ def _cautions(tables: Mapping[str, pl.DataFrame], card: Mapping[str, Any]) -> li
     weak = tables["applog_agreement"].filter("weak") if "applog_agreement" in tables else pl.DataFrame()
     if weak.height:
         out.append("A weak model is the judge that says why answers are wrong.")
+    for judge in _marked(tables)[:1]:
+        out += ["A weak model is the judge that marks core and detail."] if judge["weak"] else []
+        out += [_BELIEVED[judge["calibration"]]] if judge["calibration"] in _BELIEVED else []
     if "score" not in board["metric"].to_list():
         out.append("No judge marked these answers: scores are agreements by rule, strict on wording.")
     return [*out, "The paper's numbers come from other users, readers and judges; they are shown for orientation only."]

@@ -3,7 +3,7 @@
 import polars as pl
 
 from pipelines.applogs.tables import APPLOG_TABLES, FAILURES, FAMILIES, HISTORY, LABELS, TASK, TASKS, UNIT_STATUSES
-from pipelines.evaluation.judging.tables import VERDICT_STATUSES
+from pipelines.evaluation.judging.tables import CALIBRATED, VERDICT_STATUSES
 from pipelines.evaluation.tables import ROW_KIND
 from pipelines.tables import Column, Table
 
@@ -199,6 +199,20 @@ APPLOG_BOARD_TABLES: dict[str, Table] = {
             "kappa_high": Column(pl.Float64, "upper end of it", nullable=True),
         },
         key=("board", "task"),
+        wall="gold",
+        may_be_empty="an experiment may have no such judge",
+    ),
+    "applog_calibration": Table(
+        "How far people bear out the judge of core and detail; every method's share of right cores, and corrected.",
+        {
+            "method": _METHOD,
+            "reader": _READER,
+            "budget": _BUDGET,
+            "weak": Column(pl.Boolean, "whether a weak model judged"),
+            "n_questions": Column(pl.Int64, "questions sampled; one without an answer is no item", "questions"),
+            **CALIBRATED,
+        },
+        key=("method", "reader", "budget"),
         wall="gold",
         may_be_empty="an experiment may have no such judge",
     ),

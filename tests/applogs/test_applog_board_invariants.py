@@ -3,10 +3,12 @@
 import polars as pl
 import pytest
 from test_applog_board import CHECKPOINTS, GOOD, NOBODY, NONE, RULED, USERS
+from test_applog_calibrating import ARMS, NO, YES, labels, verdicts
 
 from expectations.invariants import INVARIANTS
 from pipelines.applogs.board import applog_board, applog_differences, user_values
 from pipelines.applogs.board_tables import APPLOG_BOARD_TABLES
+from pipelines.applogs.calibrating import applog_calibration
 from pipelines.schema import TABLES, conform
 
 Tables = dict[str, pl.DataFrame]
@@ -69,11 +71,13 @@ HEALTHY: Tables = {
         {"board": "b", "task": "state_completion", "judge": "j", "weak": False, "n_judged": 1, "n_errors": 1,
          "n_both": 0, "n_equal": 0, "n_users": 0},
     ),
+    "applog_calibration": applog_calibration(ARMS, 9, verdicts(), labels(**YES, **NO), weak=False),
     "applog_compat": rows("applog_compat", {**ARM, "metric": "holistic_score_mean", "value": 0.4, "n_users": 3}),
 }  # fmt: skip
 COMPANIONS: Tables = {
     "applog_units": pl.concat([NONE, GOOD, RULED]),
     "gold_items": GOLD,
+    "applog_verdicts": verdicts(),
 }
 
 
@@ -117,6 +121,11 @@ def test_healthy_tables_keep_everything(table: str) -> None:
         ("applog_agreement", pl.lit(None, pl.Float64).alias("agreement"), ["agreement"]),
         ("applog_agreement", pl.lit(0.8).alias("kappa"), ["kappa"]),
         ("applog_agreement", pl.lit(0.05).alias("kappa"), ["interval"]),
+        ("applog_calibration", pl.col("n_parts") + 1, ["shares", "coverage", "counts"]),
+        ("applog_calibration", pl.lit(0.1).alias("core"), ["shares", "counts"]),
+        ("applog_calibration", pl.lit(None, pl.Float64).alias("corrected_core"), ["corrected"]),
+        ("applog_calibration", pl.lit("uncalibrated").alias("calibration"), ["corrected", "labelled"]),
+        ("applog_calibration", pl.col("method").alias("judge"), ["one_judge", "counts"]),
         ("applog_attribution", pl.lit("rule").alias("by"), ["rule"]),
         ("applog_attribution", pl.lit(0.4).alias("share"), ["whole"]),
         ("applog_compat", pl.lit(1.5).alias("value"), ["share"]),

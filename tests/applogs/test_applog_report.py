@@ -9,10 +9,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 from test_applog_board import CHECKPOINTS, GOOD, NOBODY, NONE, RULED, USERS, arm
+from test_applog_calibrating import ARMS, NO, YES, labels, verdicts
 
 from pipelines.applogs.board import applog_board, applog_differences, user_values
 from pipelines.applogs.board_report import render_applogs
 from pipelines.applogs.board_tables import APPLOG_BOARD_TABLES
+from pipelines.applogs.calibrating import applog_calibration
 from pipelines.applogs.tables import table_of
 from pipelines.tables import TIME
 
@@ -106,6 +108,39 @@ def test_labels_by_rule_and_by_judge_stand_side_by_side_with_their_agreement() -
         and "the lower one" not in alone
         and "yOffset" not in json.dumps(specs_of(alone))
     )
+
+
+@pytest.mark.parametrize(
+    ("said", "tells", "warns"),
+    [
+        (labels(), "Uncalibrated: nobody labelled a part yet", "The judge of core and detail is uncalibrated"),
+        (labels(**YES), "Not corrected, after 5 labelled parts: no labelled answer is wrong", "cannot be corrected by"),
+        (
+            labels(**YES, **NO),
+            "Calibrated on 10 parts that people labelled: of the right ones the judge finds 0.800",
+            "",
+        ),
+    ],
+)
+def test_how_far_the_judge_can_be_believed_stands_on_the_page(said: pl.DataFrame, tells: str, warns: str) -> None:
+    found = applog_calibration(ARMS, 9, verdicts(), said, weak=True)
+    page = render_applogs({**tables(NONE, GOOD), "applog_calibration": found}, CARD, {})
+    section = page.split('id="judged"', 1)[1].split("<h2", 1)[0]
+    assert tells in section and "A weak model judged" in section
+    shares = {
+        method: cells for method, *cells in re.findall(r'<th scope="row">(\w+)</th>' + "<td>([^<]*)</td>" * 6, section)
+    }
+    corrected = "0.917" if not warns else "–"
+    assert {method: (cells[0], cells[2], cells[4]) for method, cells in shares.items()} == {
+        "recent_k": ("llm", "0.750", corrected),
+        "routine": ("rule", "0.250", "0.083" if not warns else "–"),
+        "silent": ("llm", "–", "–"),
+    }
+    assert list(shares) == ["recent_k", "routine", "silent"], "best first"
+    cautions = page.split('id="boards"')[0]
+    assert ("judge of core and detail" in cautions) == bool(warns) and warns in cautions
+    assert "A weak model is the judge that marks core and detail." in cautions
+    assert 'id="judged"' not in render_applogs({**tables(NONE, GOOD), "applog_calibration": found.clear()}, CARD, {})
 
 
 def test_a_checkpoint_that_was_not_run_is_said() -> None:

@@ -34,7 +34,7 @@ AXES = {
     **dict.fromkeys(("predictions", "prediction_units"), ARM_SHARDS),
     **dict.fromkeys(("contexts", "answers", "oracle_answers", "applog_units"), ARM_SHARDS),
     **dict.fromkeys(("applog_verdicts", "applog_failures"), ARM_SHARDS),
-    **dict.fromkeys(("applog_leaderboard", "applog_report"), EXPERIMENTS),
+    **dict.fromkeys(("applog_leaderboard", "applog_calibration", "applog_report"), EXPERIMENTS),
     **dict.fromkeys(("leaderboard", "verdict_summary", "report", "onchain_leaderboard", "onchain_report"), EXPERIMENTS),
 }
 
@@ -104,7 +104,7 @@ def test_gold_is_handed_only_to_who_labels_or_scores() -> None:
     applogs = {"app_drop", "state_keys", "tasks", "applog_funnel", "applog_release"}
     scoring = {
         *("oracle_answers", "applog_units", "applog_verdicts", "applog_failures"),
-        *("applog_leaderboard", "applog_report"),
+        *("applog_leaderboard", "applog_calibration", "applog_report"),
         "units",
         "leaderboard",
         "verdict_summary",

@@ -1,8 +1,11 @@
 """Experiments on a release of app logs from the command line: without a model, with one over HTTP, with plug-ins."""
 
+import csv
 import json
 import re
 import sys
+import zlib
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -32,6 +35,7 @@ from pipelines.applogs.asking import NOTHING
 from pipelines.applogs.board_summaries import published_metrics
 from pipelines.applogs.mechanical import agreements
 from pipelines.applogs.scores import points_by_rule, units
+from pipelines.evaluation.judging.labelling import SHEET
 from pipelines.prompts.quoting import quoted
 
 Cli = Callable[..., SimpleNamespace]
@@ -232,6 +236,109 @@ def test_a_model_is_asked_each_question_once_ever_and_its_judge_why_answers_are_
     assert whole.filter(pl.col("label").cast(pl.String) == "judge_error")["n_items"].sum() == errors
     assert agreement["n_errors"].sum() == errors and 0 < agreement["n_both"].sum() < agreement["n_judged"].sum()
     assert "Rule and judge, all methods together" in Path(first.json["report"]).read_text()
+
+
+def marking(call: Call) -> str:
+    """A formula for every text that is asked for; of a judge a mark by its prompt and the place of the part."""
+    if "judgments" not in call.schema["properties"]:
+        return sensible(call).replace('"x"', '"=1+1"')
+    labels = call.schema["properties"]["judgments"]["items"]["properties"]["part"]["enum"]
+    marks = [
+        {"part": one, "analysis": "marked", "core_correct": zlib.crc32(f"{one}{call.text}".encode()) % 3 > 0,
+         "detail_quality": 1} for one in labels
+    ]  # fmt: skip
+    return json.dumps({"judgments": marks})
+
+
+def test_labels_of_people_calibrate_the_judge_of_core_and_detail_without_a_call(
+    cli: Cli,
+    release: SimpleNamespace,
+    small: SimpleNamespace,
+    asking: Callable[..., SimpleNamespace],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from trailbench.judging import print_marked
+
+    text = ASKING.replace("asking", "marked").replace(": 9", ": 30") + "judges: [core_detail]\njudged: 20\n"
+    sheet, filled = tmp_path / "sheet.csv", tmp_path / "filled.csv"
+
+    def labels(*words: object, experiment: Path = tmp_path / "experiment.yaml") -> SimpleNamespace:
+        return cli("labels", "--experiment", experiment, "--home", release.home, "--json", *words)
+
+    with model_server(marking) as server:
+        first = asking(server, text=text)
+        assert first.code == 0, first.err
+        made = server.count
+        before = {row["method"]: row for row in first.json["judged"]}
+        assert {(row["calibration"], row["corrected"], row["labelled"]) for row in before.values()} == {
+            ("uncalibrated", None, 0)
+        }
+        page = Path(first.json["report"]).read_text()
+        assert "The judge of core and detail is uncalibrated" in page and "Uncalibrated: nobody labelled a part" in page
+        arms = {"recent_k-k12": "recent_k-k12~llm~1500", "oracle": "oracle~llm"}
+        arms |= {rule: f"{rule}~rule" for rule in ("routine", "last_value", "majority_choice")}
+        verdicts = {name: table(release, "applog_verdicts", f"marked~{arm}", "gold") for name, arm in arms.items()}
+        assert before.keys() == verdicts.keys()
+        for method, row in before.items():
+            assert row["parts"] == verdicts[method].height and row["questions"] == 20
+            assert row["right"] == pytest.approx(verdicts[method]["core_correct"].mean())
+
+        drawn = labels("--to", sheet, "--n", 24)
+        assert drawn.code == 0 and drawn.json["lines"] == 24, drawn.err
+        with sheet.open(newline="") as file:
+            rows = list(csv.DictReader(file))
+        assert tuple(rows[0]) == SHEET
+        shown = sheet.read_text()
+        blind = ("recent_k", "oracle", "last_value", "majority_choice", "marked", "scripted", "core_correct")
+        assert not [word for word in blind if word in shown]
+        cells = [cell for row in rows for cell in row.values()]
+        assert '"=1+1"' in cells and not [cell for cell in cells if cell.startswith(("=", "+", "-", "@"))]
+        marks = dict(pl.concat(verdicts.values()).select("content", "core_correct").iter_rows())
+        counted: Counter[tuple[bool, bool]] = Counter()
+        for row in rows:
+            # Of the parts of one mark people call every fourth one otherwise than the judge does.
+            mark = marks[row["id"]]
+            label = mark != (sum(n for (one, _), n in counted.items() if one == mark) % 4 == 1)
+            counted[mark, label] += 1
+            row["label"] = "yes" if label else "no"
+        assert len(counted) == 4
+        with filled.open("w", newline="") as file:
+            writer = csv.DictWriter(file, SHEET)
+            writer.writeheader()
+            writer.writerows(rows)
+        kept = labels("--from", filled)
+        assert kept.code == 0 and (kept.json["new"], kept.json["replaced"]) == (24, 0), kept.err
+        stored = json.loads((release.home / "gold/labels/core_detail.json").read_text())
+        assert stored == {row["id"]: row["label"] == "yes" for row in rows}
+
+        boards = {one: one.stat().st_mtime_ns for one in (release.home / "gold/applog_board").rglob("*.parquet")}
+        after = asking(server, "report", text)
+        assert after.code == 0, after.err
+        assert server.count == made and {one: one.stat().st_mtime_ns for one in boards} == boards, "no call again"
+        tpr = counted[True, True] / (counted[True, True] + counted[False, True])
+        tnr = counted[False, False] / (counted[False, False] + counted[True, False])
+        for row in after.json["judged"]:
+            assert (row["calibration"], row["labelled"]) == ("calibrated", 24)
+            assert row["right"] == before[row["method"]]["right"]
+            assert (row["tpr"], row["tnr"]) == pytest.approx((tpr, tnr))
+            assert row["tpr_low"] < row["tpr"] < row["tpr_high"] and row["kappa_low"] < row["kappa"] < row["kappa_high"]
+            expected = min(max((row["right"] + tnr - 1) / (tpr + tnr - 1), 0), 1)
+            assert row["corrected"] == pytest.approx(expected)
+            assert row["corrected_low"] <= row["corrected"] <= row["corrected_high"]
+        page = Path(after.json["report"]).read_text()
+        assert "Calibrated on 24 parts that people labelled" in page and "is uncalibrated" not in page
+        print_marked(after.json["judged"])
+        told = capsys.readouterr().out
+        assert "Core, as core_detail judges it" in told and f"calibrated: 24 labels, TPR {tpr:.3f} (" in told
+
+        filled.write_text(filled.read_text().replace(rows[0]["id"], "0" * 64))
+        foreign = labels("--from", filled)
+        assert foreign.code == 2 and "line 2: id" in foreign.err
+        assert "is of no answer judged here" in " ".join(foreign.err.split())
+        nobody = labels("--to", tmp_path / "none.csv", experiment=small.file)
+        assert nobody.code == 2
+        assert "names no judge core_detail; add `judges: [core_detail]` to it" in " ".join(nobody.err.split())
 
 
 def test_faults_are_statuses_and_only_errors_are_asked_again(

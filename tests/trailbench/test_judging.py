@@ -234,6 +234,7 @@ def test_labels_of_people_correct_the_share(world: World, first: SimpleNamespace
     assert row["corrected_low"] < row["corrected"] < row["corrected_high"]
     page = Path(first.json["report"]).read_text()
     assert "Calibrated on 20 lines" in page and f"{row['corrected']:.3f}" in page
+    assert f"{row['tpr']:.3f} (TPR, {row['tpr_low']:.3f} to {row['tpr_high']:.3f})" in page
 
     replaced = fill(sheet, filled, lambda one: "no" if one["id"] == rows[0]["id"] else None)
     assert len(replaced) == 1

@@ -265,3 +265,12 @@ def test_an_experiment_that_does_not_fit_is_refused_with_the_remedy(
     result = cli("evaluate", "--experiment", file, "--home", evaluated.home)
     assert result.code != 0
     assert message in result.err
+
+
+def test_there_is_no_judge_whose_verdicts_people_could_label(
+    evaluated: SimpleNamespace, cli: Cli, tmp_path: Path
+) -> None:
+    result = cli("labels", "--experiment", "baselines", "--to", tmp_path / "x.csv", "--home", evaluated.home)
+    said = " ".join(result.err.split())
+    assert result.code == 2 and not list(tmp_path.iterdir())
+    assert "is a release of onchain; judges are on releases of commerce and applogs alone" in said, said

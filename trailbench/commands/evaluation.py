@@ -215,7 +215,7 @@ def _run_slice(instance: Any, home: Any, bound: Any, as_json: bool) -> Any:
 def _print_board(home: Any, bound: Any, made: Any, more: dict[str, Any], as_json: bool) -> None:
     from trailbench import predicting, questioning
     from trailbench.evaluating import release_track, summary
-    from trailbench.judging import print_judged
+    from trailbench.judging import print_judged, print_marked
 
     track = release_track(home, bound.release_key)
     if track == "commerce":
@@ -229,9 +229,10 @@ def _print_board(home: Any, bound: Any, made: Any, more: dict[str, Any], as_json
         predicting.print_boards(bound)
     elif track == "applogs":
         questioning.print_boards(bound)
+        print_marked(facts.get("judged", []))
     else:
         _print_pools(home, bound)
-    print_judged(facts.get("judged", []))
+        print_judged(facts.get("judged", []))
     paths = ("report", "leaderboard", "home")
     told = [(name, _said(facts[name])) for name in facts if name not in (*paths, "rows", "judged")]
     print_table("Evaluation", ["what", "value"], told)

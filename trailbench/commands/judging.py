@@ -24,17 +24,19 @@ def labels(
         from pipelines.evaluation.judging.labelling import BadSheet
         from resources.home import open_home
         from trailbench.evaluating import asked_for, release_track, require_evaluated
-        from trailbench.judging import import_sheet, write_sheet
+        from trailbench.labelling import LABELLED, import_sheet, write_sheet
 
         if (to is None) == (filled is None):
             raise typer.BadParameter("give either --to SHEET.csv (a sheet to label) or --from SHEET.csv (labels)")
         opened = open_home(make=False)
         bound = asked_for(opened, experiment, release, None)
-        if (track := release_track(opened, bound.release_key)) != "commerce":
-            refuse(f"{bound.release} is a release of {track}; people label what judges say of readouts, on commerce")
+        track = release_track(opened, bound.release_key)
+        if track not in LABELLED:
+            refuse(f"{bound.release} is a release of {track}; judges are on releases of {' and '.join(LABELLED)} alone")
+        of = LABELLED[track]
         require_evaluated(opened, bound, experiment)
         try:
-            done = write_sheet(opened, bound, to, n) if to else import_sheet(opened, bound, filled)  # type: ignore[arg-type]
+            done = write_sheet(opened, bound, of, to, n) if to else import_sheet(opened, bound, of, filled)  # type: ignore[arg-type]
         except BadSheet as error:
             raise typer.BadParameter(str(error)) from error
     if as_json:
@@ -43,7 +45,7 @@ def labels(
     print_table("Labels", ["what", "value"], [(name, value) for name, value in done.items() if name != "sheet"])
     if to:
         out.print(plain(f"sheet: {done['sheet']}"), soft_wrap=True)
-        out.print("Write yes or no into the column label: do the visits (reference) support the line (given)?")
+        out.print(f"Write yes or no into the column label: {of.question}", soft_wrap=True)
 
 
 COMMANDS = (labels,)
