@@ -13,7 +13,7 @@ from pipelines.onchain.abi import EVENTS
 from pipelines.onchain.beside import beside
 from pipelines.onchain.decode import decode
 from pipelines.onchain.logs import LogChunk, read_raw, typed
-from pipelines.onchain.logs_raw import LINE, RawChunk
+from pipelines.onchain.logs_raw import LINE, Hand
 from pipelines.onchain.ordering import in_order
 from pipelines.onchain.packing import packed
 from pipelines.onchain.tables import ONCHAIN_TABLES
@@ -30,8 +30,8 @@ DECODED = (
     "fpmm_pools",
 )
 """Tables that come straight from logs."""
-THREADS = 1
-"""Chunks that are decoded while the next is read: that is the other half of the work, and each holds about 100 MB."""
+THREADS = 2
+"""Chunks that are read and decoded at a time. Of Parquet one thread reads one chunk; each holds about 100 MB."""
 _NO_REJECTS, _NO_COUNTS = ONCHAIN_TABLES["onchain_rejects"].empty(), ONCHAIN_TABLES["log_counts"].empty()
 Tables = dict[str, pl.DataFrame]
 Finish = Callable[[Tables], Tables]
@@ -88,7 +88,7 @@ def _pass(
     for number, path in enumerate(paths):
         verdict = judged.filter(pl.col(twins.FILE) == number).select(LINE, "verdict")
         work = partial(_read_piece, path.name, verdict, finish)
-        for piece, of_pools, places in beside(work, map(_handed, read_raw(path)), THREADS):
+        for piece, of_pools, places in beside(work, read_raw(path), THREADS):
             saw(places)
             if of_pools.height:
                 waiting.append((path.name, of_pools))
@@ -101,16 +101,11 @@ def _pass(
         yield _decoded(name, rows, known, finish)[0]
 
 
-def _handed(raw: RawChunk) -> list[RawChunk]:
-    """The chunk in a hand that can be emptied: text that was turned into bytes need not wait for the decoding."""
-    return [raw]
-
-
 def _read_piece(
-    name: str, verdict: pl.DataFrame, finish: Finish, hand: list[RawChunk]
+    name: str, verdict: pl.DataFrame, finish: Finish, hand: Hand
 ) -> tuple[Piece, pl.DataFrame, twins.Places]:
     """One chunk decoded, and its logs of pools: a pool may be created in a later file than its first trade."""
-    chunk = typed(hand.pop())
+    chunk = typed(hand())
     kept, piece = _judged(name, chunk, verdict)
     decoded, of_pools = _decoded(name, kept, None, finish)
     counts = pl.concat([piece.counts, decoded.counts])

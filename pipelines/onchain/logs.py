@@ -5,7 +5,7 @@ portal (one block a line), and Parquet in the columns of cryo and HyperSync; pla
 or zst (text), hex or binary (Parquet). A row that is no log is refused with its line.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from pipelines.commerce.reading import RAW_LIMIT, SourceError
 from pipelines.onchain import hexes, logs_json, logs_parquet
 from pipelines.onchain.buffers import column
 from pipelines.onchain.drop_files import describes_markets
-from pipelines.onchain.logs_raw import LINE, NUMBERS, REFUSED, RawChunk
+from pipelines.onchain.logs_raw import LINE, NAMES, NUMBERS, REFUSED, Hand, RawChunk, handed
 from pipelines.onchain.numbers import integers
 from pipelines.onchain.tables import ONCHAIN_TABLES
 
@@ -47,18 +47,24 @@ def read_logs(path: Path) -> Iterator[LogChunk]:
     Raises `commerce.reading.SourceError` when the file is in no known form, is cut off or damaged, or holds
     descriptions of markets.
     """
-    return map(typed, read_raw(path))
+    return (typed(hand()) for hand in read_raw(path))
 
 
-def read_raw(path: Path) -> Iterator[RawChunk]:
-    """Chunks as they stand in the file, for `typed`, which needs no order and may run beside the reading.
+def read_raw(path: Path) -> Iterator[Hand]:
+    """Chunks as they stand in the file, for `typed`; those of several hands may be taken side by side.
 
     Raises as `read_logs`.
     """
     if describes_markets(path):
         what, remedy = "this describes markets and holds no logs", "Name it beside files of logs in a build"
         raise SourceError(path.name, None, what, remedy)
-    return logs_parquet.read(path) if reading.kind(path) == "parquet" else logs_json.read(path)
+    return _hands(path)
+
+
+def _hands(path: Path, names: Sequence[str] = NAMES) -> Iterator[Hand]:
+    if reading.kind(path) == "parquet":
+        return logs_parquet.read(path, names)
+    return map(handed, logs_json.read(path, names))
 
 
 def read_places(path: Path) -> Iterator[pl.DataFrame]:
@@ -66,10 +72,10 @@ def read_places(path: Path) -> Iterator[pl.DataFrame]:
 
     Raises as `read_logs`.
     """
-    reader = logs_parquet.read if reading.kind(path) == "parquet" else logs_json.read
-    for raw in reader(path, PLACE):
-        numbers = [integers(raw.rows[name]) for name in PLACE[:2]]
-        yield pl.DataFrame([*numbers, _flags(raw.rows["removed"])[0]]).filter(
+    for hand in _hands(path, PLACE):
+        rows = hand().rows
+        numbers = [integers(rows[name]) for name in PLACE[:2]]
+        yield pl.DataFrame([*numbers, _flags(rows["removed"])[0]]).filter(
             pl.col(name).is_between(0, _LIMIT[name], closed="left") for name in PLACE[:2]
         )
 
@@ -101,7 +107,9 @@ def typed(chunk: RawChunk) -> LogChunk:
     if bad.any():
         reasons.append((bad.to_numpy(), "removed is neither true nor false"))
     schema = ONCHAIN_TABLES["logs"].schema
-    rows = pl.DataFrame([*(columns[name].cast(dtype) for name, dtype in schema.items()), frame[LINE]])
+    # Every number is in its range by now: to look for one that is too large would take most of the cast.
+    cast = (columns[name].cast(dtype, wrap_numerical=True) for name, dtype in schema.items())
+    rows = pl.DataFrame([*cast, frame[LINE]])
     for name in _NEEDED:
         if rows[name].null_count():
             missing = frame[name].is_null().to_numpy()

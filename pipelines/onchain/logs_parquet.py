@@ -1,6 +1,7 @@
 """Parquet of logs, in the columns of cryo and HyperSync (and the names of JSON-RPC)."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -8,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipelines.commerce.reading import SourceError
-from pipelines.onchain.logs_raw import LINE, NAMES, NUMBERS, REFUSED, RawChunk
+from pipelines.onchain.logs_raw import LINE, NAMES, NUMBERS, REFUSED, Hand, RawChunk, handed
 
 ROWS = 220_000
 """Rows of one chunk at most: about 100 MB."""
@@ -23,36 +24,51 @@ ALIASES = {
 _NEEDED = ("address", "data", "block_number", "log_index")
 
 
-def read(path: Path, names: Sequence[str] = NAMES) -> Iterator[RawChunk]:
-    """Chunks of rows with the columns `names`; `__line` is the row, from 1.
+def read(path: Path, names: Sequence[str] = NAMES) -> Iterator[Hand]:
+    """Chunks of rows with the columns `names`; `__line` is the row, from 1. Row groups are read when asked for.
 
-    Raises `SourceError` for a damaged file, for one without the columns of a log, and
-    for numbers stored as floats.
+    Raises `SourceError`, as a hand does, for a damaged file, for one without the columns
+    of a log, and for numbers stored as floats.
     """
     try:
         scan = pl.scan_parquet(path, glob=False)
         schema = scan.collect_schema()
-    except (pl.exceptions.PolarsError, OSError) as error:
+        steps = list(_steps(path))
+    except (pl.exceptions.PolarsError, pa.ArrowException, OSError) as error:
         raise _damaged(path, None, error) from None
     wanted = _columns(path, schema, names)
-    stored = sorted({name for column in wanted for name in column.meta.root_names()})
     start = 0
+    # One step at a time: a scan of the whole file would read ahead into fresh memory.
+    for n_rows in steps:
+        step = partial(_read, path, scan, wanted, start, n_rows)
+        if n_rows <= ROWS:
+            yield step
+        else:
+            whole = step()
+            for first in range(0, n_rows, ROWS):
+                yield handed(_part(whole, first))
+            del whole
+        start += n_rows
+
+
+def _read(path: Path, scan: pl.LazyFrame, wanted: Sequence[pl.Expr], start: int, n_rows: int) -> RawChunk:
+    stored = sorted({name for column in wanted for name in column.meta.root_names()})
     try:
-        # One step at a time: a scan of the whole file would read ahead into fresh memory.
-        for n_rows in _steps(path):
-            part = scan.slice(start, n_rows).select(stored).collect()
-            if part.height != n_rows:
-                raise pl.exceptions.ComputeError(f"{part.height} rows where the footer says {n_rows}")
-            for rows in part.iter_slices(ROWS):
-                line = pl.int_range(start + 1, start + 1 + pl.len(), dtype=pl.Int64).alias(LINE)
-                rows = rows.select(*wanted, line)
-                reasons = _too_many(rows) if "__topics" in rows.columns else None
-                rows = rows.drop("__topics", strict=False)
-                yield RawChunk(rows, reasons, pl.DataFrame(schema=REFUSED), rows.height)
-                start += rows.height
-            del part, rows
-    except (pl.exceptions.PolarsError, pa.ArrowException, OSError) as error:
+        rows = scan.slice(start, n_rows).select(stored).collect()
+        if rows.height != n_rows:
+            raise pl.exceptions.ComputeError(f"{rows.height} rows where the footer says {n_rows}")
+    except (pl.exceptions.PolarsError, OSError) as error:
         raise _damaged(path, start + 1, error) from None
+    line = pl.int_range(start + 1, start + 1 + pl.len(), dtype=pl.Int64).alias(LINE)
+    rows = rows.select(*wanted, line)
+    reasons = _too_many(rows) if "__topics" in rows.columns else None
+    return RawChunk(rows.drop("__topics", strict=False), reasons, pl.DataFrame(schema=REFUSED), n_rows)
+
+
+def _part(whole: RawChunk, first: int) -> RawChunk:
+    rows = whole.rows.slice(first, ROWS)
+    reasons = None if whole.reasons is None else whole.reasons.slice(first, ROWS)
+    return RawChunk(rows, reasons, whole.refused, rows.height)
 
 
 def _steps(path: Path) -> Iterator[int]:

@@ -1,5 +1,6 @@
 """What every reader of logs hands on: rows as they stand in the file, under the names of the `logs` table."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import polars as pl
@@ -48,3 +49,12 @@ class RawChunk:
     reasons: pl.Series | None
     refused: pl.DataFrame
     n_rows: int
+
+
+Hand = Callable[[], RawChunk]
+"""Gives a chunk, once, and keeps nothing of it. Where reading can wait it is done then, by whoever calls."""
+
+
+def handed(chunk: RawChunk) -> Hand:
+    """A chunk that is read already, in a hand."""
+    return [chunk].pop

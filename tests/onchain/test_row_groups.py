@@ -47,7 +47,7 @@ def test_row_groups_change_nothing(tmp_path, monkeypatch, group, limit, steps, c
     path = tmp_path / "many" / "one"
     logs.write_parquet(path, row_group_size=group)
     assert list(logs_parquet._steps(path)) == steps
-    read = [chunk.rows for chunk in logs_parquet.read(path)]
+    read = [hand().rows for hand in logs_parquet.read(path)]
     assert [rows.height for rows in read] == chunks
     assert_frame_equal(
         pl.concat(read).select("data", "log_index", LINE),

@@ -19,7 +19,7 @@ from pipelines.onchain.abi import BY_NAME
 from pipelines.onchain.contracts import CONDITIONAL_TOKENS, USDC_E
 from pipelines.onchain.drop import Piece, decode_drop, decode_pieces
 from pipelines.onchain.logs import read_raw, typed
-from pipelines.onchain.logs_raw import RawChunk
+from pipelines.onchain.logs_raw import Hand
 
 FILL = BY_NAME["order_filled_v1"]
 A, B = "0x" + "aa" * 32, "0x" + "bb" * 32
@@ -205,12 +205,12 @@ def test_a_file_is_read_once_unless_a_place_is_shared(tmp_path, monkeypatch, lat
     paths = [put(tmp_path / "a", [fill(0), fill(1)]), put(tmp_path / "b", [fill(2), late])]
     read: list[str] = []
 
-    def counting(path: Path) -> Iterator[RawChunk]:
+    def counting(path: Path) -> Iterator[Hand]:
         read.append(path.name)
         yield from read_raw(path)
 
     monkeypatch.setattr(drop_module, "read_raw", counting)
-    monkeypatch.setattr(twins, "read_logs", lambda path: map(typed, counting(path)))
+    monkeypatch.setattr(twins, "read_logs", lambda path: (typed(hand()) for hand in counting(path)))
     voided: list[int] = []
     given = list(decode_pieces(paths, void=lambda: voided.append(len(read))))
     assert read == ["a", "b"] * readings
