@@ -25,6 +25,8 @@ INLINE = 12
 """Bytes that a view holds itself."""
 LARGEST = 2**31
 """Bytes that one buffer may hold."""
+_MET_BITS = 12
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def _loader(bits: int, *, big: bool = False) -> Any:
@@ -38,6 +40,18 @@ def _loader(bits: int, *, big: bool = False) -> Any:
         return nb.uint64(nb.uint64), generate
 
     return intrinsic(load)
+
+
+def _storer(bits: int) -> Any:
+    def store(typing_context: Any, value: Any, address: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            lower = builder.trunc(arguments[0], ir.IntType(bits))
+            builder.store(lower, builder.inttoptr(arguments[1], ir.IntType(bits).as_pointer())).align = 1
+            return context.get_dummy_value()
+
+        return nb.void(nb.uint64, nb.uint64), generate
+
+    return intrinsic(store)
 
 
 def _copier(n_bytes: int) -> Any:
@@ -56,9 +70,13 @@ def _copier(n_bytes: int) -> Any:
 
 load_big = _loader(64, big=True)
 """Eight bytes at an address, the first one highest."""
+load_eight = _loader(64)
+"""Eight bytes at an address, the first one lowest."""
 load_four = _loader(32)
 """Four bytes at an address, the first one lowest."""
 load_byte = _loader(8)
+store_four = _storer(32)
+"""Write the lower four bytes of a number to an address, the lowest first."""
 copy_32, copy_4, copy_1 = _copier(32), _copier(4), _copier(1)
 """Copy so many bytes from one address to another."""
 
@@ -99,6 +117,31 @@ def _all_of(views: Views, size: int) -> bool:
     for row in range(views.shape[0]):
         other |= views[row, 0] ^ np.uint32(size)
     return bool(other == 0)
+
+
+def none_met() -> npt.NDArray[np.uint32]:
+    """What `met` notes rows in, for one walk over a column; must outlive the walk, which has its address alone."""
+    return np.zeros(1 << _MET_BITS, np.uint32)
+
+
+@nb.njit(cache=True, nogil=True)
+def met(noted_at: np.uint64, views_at: np.uint64, row: int) -> int:
+    """An earlier row whose value stands at the same place of a buffer; −1: none that is noted, so this one is.
+
+    Values of a dictionary are thus looked at once. Of `none_met` and the views it takes the addresses: references to
+    arrays would be counted up and down for every row, which takes longer than all the rest.
+    """
+    four, view = np.uint64(4), np.uint64(16)
+    at = views_at + np.uint64(row) * view
+    place = load_eight(at + np.uint64(8))
+    slot_at = noted_at + ((place * _SPREAD) >> np.uint64(64 - _MET_BITS)) * four
+    noted = load_four(slot_at)
+    if noted:
+        known_at = views_at + (noted - np.uint64(1)) * view
+        if load_eight(known_at + np.uint64(8)) == place and load_four(known_at) == load_four(at):
+            return int(np.int64(noted)) - 1
+    store_four(np.uint64(row + 1), slot_at)
+    return -1
 
 
 def room(shape: int | tuple[int, ...], kind: npt.DTypeLike) -> npt.NDArray[Any]:

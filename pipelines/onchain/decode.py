@@ -75,13 +75,18 @@ def decode(logs: pl.DataFrame, pools: Collection[bytes] | None = ()) -> Decoded:
             continue
         ours = _emitted(rows, event, pools or ())
         counts["foreign", event.name] += rows.height - ours.height
+        builder = BUILDERS.get(event.name)
         decoded = 0
-        for frame, size, bad in read_event(event, ours):
+        if builder and builder.walk:
+            rows, sound = builder.walk(ours)
+            parts.setdefault(builder.table, []).append(rows)
+            decoded = rows.height
+            ours = ours.clear() if sound.all() else ours.filter(pl.Series(~sound))
+        for frame, size, bad in read_event(event, ours) if ours.height else ():
             refused.append(bad)
             counts["reject", event.name] += bad.height
             if frame is None:
                 continue
-            builder = BUILDERS.get(event.name)
             if builder is None:
                 decoded += frame.height
                 continue
@@ -89,10 +94,12 @@ def decode(logs: pl.DataFrame, pools: Collection[bytes] | None = ()) -> Decoded:
                 kept = frame.filter(~builder.foreign)
                 counts["foreign", event.name] += frame.height - kept.height
                 frame = kept
-            frame = builder.prepare(frame) if builder.prepare else frame
             frame, bad = _refuse(event, frame, size, builder)
             refused.append(bad)
             counts["reject", event.name] += bad.height
+            if builder.build is None:
+                assert frame.is_empty(), f"{event.name}: a log is sound, and its walk said it is not"
+                continue
             decoded += frame.height
             parts.setdefault(builder.table, []).append(builder.build(frame, size))
         outcome = "trade" if event.name.startswith("order_filled") else "other"

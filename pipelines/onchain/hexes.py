@@ -10,13 +10,23 @@ import pyarrow as pa
 from llvmlite import ir
 from numba.extending import intrinsic
 
-from pipelines.onchain.buffers import INLINE, LARGEST, Addresses, Flags, Views, column, from_views, load_byte, load_four
+from pipelines.onchain.buffers import (
+    INLINE,
+    LARGEST,
+    Addresses,
+    Flags,
+    Views,
+    column,
+    from_views,
+    load_byte,
+    load_four,
+    met,
+    none_met,
+)
 
 Codes = npt.NDArray[np.int8]
 ODD, NOT_HEX = 1, 2
 """Why text is no hex: an odd number of digits, another character."""
-_SEEN = 4096
-_SPREAD = np.uint64(0x9E3779B1)
 
 
 def _step(digits: int) -> Any:
@@ -59,6 +69,7 @@ _unhex_64, _unhex_8, _unhex_2 = _step(64), _step(8), _step(2)
 def _unhex(
     views: Views,
     views_at: np.uint64,
+    noted_at: np.uint64,
     buffers: Addresses,
     valid: Flags,
     shared: bool,
@@ -68,8 +79,6 @@ def _unhex(
     failed: Codes,
 ) -> None:
     one, four, eight, half = np.uint64(1), np.uint64(4), np.uint64(8), np.uint64(32)
-    # Rows met before, by the place of their text: values of a dictionary are decoded once.
-    seen = np.full(_SEEN, -1, np.int32)
     end = np.uint64(0)
     for row in range(views.shape[0]):
         length = int(np.int64(views[row, 0]))
@@ -80,20 +89,11 @@ def _unhex(
         if length > INLINE:
             at = buffers[views[row, 2]] + np.uint64(views[row, 3])
             if shared:
-                slot = ((np.uint64(views[row, 3]) * _SPREAD >> np.uint64(20)) + np.uint64(views[row, 2])) % np.uint64(
-                    _SEEN
-                )
-                known = seen[slot]
-                if (
-                    known >= 0
-                    and views[known, 0] == views[row, 0]
-                    and views[known, 2] == views[row, 2]
-                    and views[known, 3] == views[row, 3]
-                ):
+                known = met(noted_at, views_at, row)
+                if known >= 0:
                     out_views[row] = out_views[known]
                     failed[row] = failed[known]
                     continue
-                seen[slot] = row
         if length >= 2 and load_byte(at) == 48 and (load_byte(at + one) | half) == 120:
             at += np.uint64(2)
             length -= 2
@@ -150,10 +150,11 @@ def unhex(text: pl.Series) -> tuple[pl.Series, Codes]:
         half = len(text) // 2
         (one, first), (other, second) = unhex(text[:half]), unhex(text[half:])
         return pl.concat([one, other]), np.concatenate([first, second])
-    out, views = np.empty(size, np.uint8), np.empty((len(text), 4), np.uint32)
+    out, views, noted = np.empty(size, np.uint8), np.empty((len(text), 4), np.uint32), none_met()
     _unhex(
         source.views,
         source.views_at,
+        np.uint64(noted.ctypes.data),
         source.buffers,
         source.valid,
         source.shares,

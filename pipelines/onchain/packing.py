@@ -16,16 +16,22 @@ from pipelines.onchain.buffers import (
     copy_4,
     copy_32,
     from_views,
+    met,
+    none_met,
 )
-
-_SEEN = 4096
-_SPREAD = np.uint64(0x9E3779B1)
 
 
 @nb.njit(cache=True, nogil=True)
-def _pack(views: Views, buffers: Addresses, shared: bool, out_views: Views, out_at: np.uint64) -> int:
+def _pack(
+    views: Views,
+    views_at: np.uint64,
+    noted_at: np.uint64,
+    buffers: Addresses,
+    shared: bool,
+    out_views: Views,
+    out_at: np.uint64,
+) -> int:
     one, four, most = np.uint64(1), np.uint64(4), np.uint64(32)
-    seen = np.full(_SEEN, -1, np.int32)
     end = np.uint64(0)
     for row in range(views.shape[0]):
         out_views[row] = views[row]
@@ -33,17 +39,10 @@ def _pack(views: Views, buffers: Addresses, shared: bool, out_views: Views, out_
         if length <= INLINE:
             continue
         if shared:
-            slot = ((np.uint64(views[row, 3]) * _SPREAD >> np.uint64(20)) + np.uint64(views[row, 2])) % np.uint64(_SEEN)
-            known = seen[slot]
-            if (
-                known >= 0
-                and views[known, 0] == views[row, 0]
-                and views[known, 2] == views[row, 2]
-                and views[known, 3] == views[row, 3]
-            ):
+            known = met(noted_at, views_at, row)
+            if known >= 0:
                 out_views[row] = out_views[known]
                 continue
-            seen[slot] = row
         at = buffers[views[row, 2]] + np.uint64(views[row, 3])
         to = out_at + end
         out_views[row, 2] = 0
@@ -84,7 +83,8 @@ def _packed(values: pl.Series) -> pl.Series:
     if size >= LARGEST:
         return values
     views = source.views if source.whole else np.where(source.valid[:, None], source.views, np.uint32(0))
-    out_views, out = np.empty_like(views), np.empty(size, np.uint8)
-    used = _pack(views, source.buffers, source.shares, out_views, np.uint64(out.ctypes.data))
+    out_views, out, noted = np.empty_like(views), np.empty(size, np.uint8), none_met()
+    views_at, noted_at, out_at = (np.uint64(array.ctypes.data) for array in (views, noted, out))
+    used = _pack(views, views_at, noted_at, source.buffers, source.shares, out_views, out_at)
     valid: npt.NDArray[np.bool_] | None = None if source.whole else source.valid
     return from_views(values.name, out_views, [pa.py_buffer(out[:used])], valid)

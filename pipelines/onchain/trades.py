@@ -6,97 +6,76 @@ on the other side, who has a log of his own, and whose token differs when the ma
 mints or merges a pair.
 """
 
+from functools import partial
+
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from pipelines.onchain import words
-from pipelines.onchain.building import Builder, shaped
+from pipelines.onchain.abi import BY_NAME
+from pipelines.onchain.buffers import Flags
+from pipelines.onchain.building import Builder, joined
+from pipelines.onchain.orders import Orders, read_orders
 from pipelines.onchain.tables import ABI, DIRECTION, EXCHANGE, EXCHANGES, FEE_ASSET, TRADE_ROLE
 
-_EXCHANGES = [bytes.fromhex(text[2:]) for text in EXCHANGES]
+_EXCHANGES = pl.Series(EXCHANGES, dtype=EXCHANGE)
 
 
-def _order_v1(frame: pl.DataFrame) -> pl.DataFrame:
-    """V1: asset 0 is the collateral; who gives it buys the other asset."""
-    buys, sells = frame["maker_asset_is_zero"].to_numpy(), frame["taker_asset_is_zero"].to_numpy()
-    token = words.choose("token_id", buys, frame["taker_asset"], frame["maker_asset"])
-    return _order(frame, buys).hstack([token, pl.Series("sound", buys != sells)])
+def _walk(event: str, logs: pl.DataFrame) -> tuple[pl.DataFrame, Flags]:
+    """Rows of the event's table for its sound logs, and which logs are sound."""
+    orders = read_orders(BY_NAME[event], logs)
+    abi = event[-2:]
+    columns = [
+        orders.wallet,
+        orders.token_id,
+        _EXCHANGES[orders.exchange].alias("exchange"),
+        pl.Series("abi", [abi], ABI).new_from_index(0, logs.height),
+        _either("direction", orders.buys, "BUY", "SELL", DIRECTION),
+        pl.Series("amount", orders.amount),
+        pl.Series("collateral", orders.collateral),
+        logs["topic1"].alias("order_hash"),
+    ]
+    if event.startswith("order_filled"):
+        columns += _filled(orders, abi)
+    table = joined("trades" if event.startswith("order_filled") else "matches", columns, logs)
+    return table if orders.sound.all() else table.filter(pl.Series(orders.sound)), orders.sound
 
 
-def _order_v2(frame: pl.DataFrame) -> pl.DataFrame:
-    """V2: the side is said, and decides in the same way which amount is collateral."""
-    return _order(frame, frame["side"].to_numpy() == 0).with_columns((~pl.col("token_id_is_zero")).alias("sound"))
+def _filled(orders: Orders, abi: str) -> list[pl.Series]:
+    """What only a fill has: the other side, the price, and the fee, which V1 takes out of what the wallet receives."""
+    in_tokens = orders.buys if abi == "v1" else np.zeros_like(orders.buys)
+    asset = _either("fee_asset", in_tokens, "outcome_token", "collateral", FEE_ASSET)
+    return [
+        orders.counterparty,
+        _either("role", orders.by_exchange, "taker", "maker", TRADE_ROLE),
+        _null_where(orders.amount == 0, pl.Series("price", orders.price)),
+        pl.Series("fee", orders.fee),
+        _null_where(orders.fee == 0, asset),
+    ]
 
 
-def _order(frame: pl.DataFrame, buys: npt.NDArray[np.bool_]) -> pl.DataFrame:
-    given, taken = frame["maker_amount"].to_numpy(), frame["taker_amount"].to_numpy()
-    amount, collateral = words.swapped(buys, taken, given)
-    exchange = pl.Series("exchange", words.find(frame["address"], _EXCHANGES)).cast(pl.UInt8).cat.to(EXCHANGE)
-    return frame.hstack(
-        [
-            exchange,
-            pl.Series("buys", buys),
-            pl.Series("amount", amount),
-            pl.Series("collateral", collateral),
-        ]
-    )
+def _either(name: str, first: Flags, one: str, other: str, dtype: pl.Enum) -> pl.Series:
+    return pl.Series(name, [one], dtype).zip_with(pl.Series(first), pl.Series(name, [other], dtype))
 
 
-def _shared(abi: str) -> tuple[pl.Expr, ...]:
-    return (
-        pl.col("maker").alias("wallet"),
-        pl.lit(abi, ABI).alias("abi"),
-        pl.when("buys").then(pl.lit("BUY", DIRECTION)).otherwise(pl.lit("SELL", DIRECTION)).alias("direction"),
-    )
+def _null_where(absent: npt.NDArray[np.bool_], values: pl.Series) -> pl.Series:
+    return pl.Series(values.name, [None], values.dtype).zip_with(pl.Series(absent), values)
 
 
-def _fill(frame: pl.DataFrame, abi: str) -> pl.DataFrame:
-    in_tokens = pl.col("buys") if abi == "v1" else pl.lit(False)
-    amount, collateral = pl.col("amount"), pl.col("collateral")
-    return shaped(
-        frame,
-        "trades",
-        *_shared(abi),
-        pl.col("taker").alias("counterparty"),
-        pl.when(pl.Series(words.find(frame["taker"], _EXCHANGES) >= 0))
-        .then(pl.lit("taker", TRADE_ROLE))
-        .otherwise(pl.lit("maker", TRADE_ROLE))
-        .alias("role"),
-        pl.when(amount != 0).then(collateral.cast(pl.Float64) / amount.cast(pl.Float64)).alias("price"),
-        pl.when(pl.col("fee") == 0)
-        .then(None)
-        .when(in_tokens)
-        .then(pl.lit("outcome_token", FEE_ASSET))
-        .otherwise(pl.lit("collateral", FEE_ASSET))
-        .alias("fee_asset"),
-    )
-
-
-def _fill_v1(frame: pl.DataFrame, _: int) -> pl.DataFrame:
-    return _fill(frame, "v1")
-
-
-def _fill_v2(frame: pl.DataFrame, _: int) -> pl.DataFrame:
-    return _fill(frame, "v2")
-
-
-def _match_v1(frame: pl.DataFrame, _: int) -> pl.DataFrame:
-    return shaped(frame, "matches", *_shared("v1"))
-
-
-def _match_v2(frame: pl.DataFrame, _: int) -> pl.DataFrame:
-    return shaped(frame, "matches", *_shared("v2"))
-
-
-_ONE_COLLATERAL = (~pl.col("sound"), "not exactly one of the two assets is collateral")
-_A_TOKEN = (~pl.col("sound"), "the token is 0, which is collateral")
+_ONE_COLLATERAL = (
+    pl.col("maker_asset_is_zero") == pl.col("taker_asset_is_zero"),
+    "not exactly one of the two assets is collateral",
+)
+_A_TOKEN = (pl.col("token_id_is_zero"), "the token is 0, which is collateral")
 
 BUILDERS = {
-    "order_filled_v1": Builder("trades", _fill_v1, (_ONE_COLLATERAL,), prepare=_order_v1),
-    "order_filled_v2": Builder("trades", _fill_v2, (_A_TOKEN,), prepare=_order_v2),
-    "orders_matched_v1": Builder("matches", _match_v1, (_ONE_COLLATERAL,), prepare=_order_v1),
-    "orders_matched_v2": Builder("matches", _match_v2, (_A_TOKEN,), prepare=_order_v2),
+    name: Builder(table, refuse=(rule,), walk=partial(_walk, name))
+    for name, table, rule in (
+        ("order_filled_v1", "trades", _ONE_COLLATERAL),
+        ("order_filled_v2", "trades", _A_TOKEN),
+        ("orders_matched_v1", "matches", _ONE_COLLATERAL),
+        ("orders_matched_v2", "matches", _A_TOKEN),
+    )
 }
 """By event."""
 

@@ -1,6 +1,7 @@
-"""Compiled reading of binary columns: ABI words, known values and choices, straight from the column's own buffers."""
+"""Compiled reading of binary columns: ABI words and known values, straight from the column's own buffers."""
 
 from collections.abc import Sequence
+from functools import cache
 
 import numba as nb
 import numpy as np
@@ -8,7 +9,18 @@ import numpy.typing as npt
 import polars as pl
 
 from pipelines.onchain.abi import Word
-from pipelines.onchain.buffers import Addresses, Flags, Views, column, from_views, load_big, load_four, room
+from pipelines.onchain.buffers import (
+    Addresses,
+    Flags,
+    Views,
+    column,
+    from_views,
+    load_big,
+    load_four,
+    met,
+    none_met,
+    room,
+)
 
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int8]
@@ -26,49 +38,38 @@ _KINDS = {
     "constant": CONSTANT,
     "length": LENGTH,
 }
-_SEEN = 64
 _BLOCK = 1_024
 """Rows whose data fits into the cache of a core."""
 
 
-def choose(name: str, first: Flags, one: pl.Series, other: pl.Series) -> pl.Series:
-    """Of every pair of values longer than 12 bytes the first where `first`, else the second; nothing is copied."""
-    if not len(one):
-        return pl.Series(name, [], pl.Binary)
-    a, b = column(one), column(other)
-    out = room((len(one), 4), np.uint32)
-    _choose(first, a.views, b.views, len(a.buffers), out)
-    return from_views(name, out, [*a.owner.buffers()[2:], *b.owner.buffers()[2:]])
-
-
 @nb.njit(cache=True, nogil=True)
-def _choose(first: Flags, one: Views, other: Views, shift: int, out: Views) -> None:
-    # Which one it is cannot be foreseen, and a branch would stall: both are read, bits decide.
-    for row in range(out.shape[0]):
-        mine = np.uint32(0) - np.uint32(first[row])
-        for i in range(4):
-            added = np.uint32(shift if i == 2 else 0)
-            out[row, i] = (one[row, i] & mine) | ((other[row, i] + added) & ~mine)
+def match(at: np.uint64, places: Addresses, known: Addresses) -> int:
+    """Place of the bytes at an address among `known_words`; −1 for others."""
+    first = load_big(at + places[0])
+    for code in range(known.shape[0]):
+        if (
+            first == known[code, 0]
+            and load_big(at + places[1]) == known[code, 1]
+            and load_big(at + places[2]) == known[code, 2]
+            and load_big(at + places[3]) == known[code, 3]
+        ):
+            return code
+    return -1
 
 
-def swapped(first: Flags, one: Ints, other: Ints) -> tuple[Ints, Ints]:
-    """Of every pair of numbers the first where `first`, else the second; and the one that is left."""
-    chosen, left = room((2, len(first)), np.int64)
-    _swap(first, one, other, chosen, left)
-    return chosen, left
-
-
-@nb.njit(cache=True, nogil=True)
-def _swap(first: Flags, one: Ints, other: Ints, chosen: Ints, left: Ints) -> None:
-    for row in range(first.shape[0]):
-        # Without a branch, as above.
-        differ = (one[row] ^ other[row]) & -np.int64(first[row])
-        chosen[row], left[row] = other[row] ^ differ, one[row] ^ differ
+@cache
+def known_words(known: tuple[bytes, ...]) -> tuple[Addresses, Addresses]:
+    """Values, all of 20 or all of 32 bytes, as numbers, and where these stand in a value: what `match` compares."""
+    places = (0, 8, 12, 12) if len(known[0]) == 20 else (0, 8, 16, 24)
+    numbers = [[int.from_bytes(one[place : place + 8], "big") for place in places] for one in known]
+    return np.array(places, np.uint64), np.array(numbers, np.uint64)
 
 
 @nb.njit(cache=True, nogil=True)
 def _find(
     views: Views,
+    views_at: np.uint64,
+    noted_at: np.uint64,
     buffers: Addresses,
     valid: Flags,
     width: int,
@@ -76,35 +77,15 @@ def _find(
     known: Addresses,
     out: Codes,
 ) -> None:
-    # Rows met before, by the place of their bytes: values of a dictionary are compared once.
-    seen = np.full(_SEEN, -1, np.int32)
     for row in range(views.shape[0]):
         out[row] = -1
         if not valid[row] or views[row, 0] != width:
             continue
-        slot = ((views[row, 3] >> 2) + views[row, 2]) % _SEEN
-        met = seen[slot]
-        if (
-            met >= 0
-            and views[met, 0] == views[row, 0]
-            and views[met, 2] == views[row, 2]
-            and views[met, 3] == views[row, 3]
-        ):
-            out[row] = out[met]
+        known_row = met(noted_at, views_at, row)
+        if known_row >= 0:
+            out[row] = out[known_row]
             continue
-        seen[slot] = row
-        at = buffers[views[row, 2]] + np.uint64(views[row, 3])
-        first, second = load_big(at + places[0]), load_big(at + places[1])
-        third, fourth = load_big(at + places[2]), load_big(at + places[3])
-        for code in range(known.shape[0]):
-            if (
-                first == known[code, 0]
-                and second == known[code, 1]
-                and third == known[code, 2]
-                and fourth == known[code, 3]
-            ):
-                out[row] = code
-                break
+        out[row] = match(buffers[views[row, 2]] + np.uint64(views[row, 3]), places, known)
 
 
 def find(values: pl.Series, known: Sequence[bytes]) -> Codes:
@@ -112,17 +93,15 @@ def find(values: pl.Series, known: Sequence[bytes]) -> Codes:
     out = np.full(len(values), -1, np.int8)
     if not known:
         return out
-    width = len(known[0])
-    places = (0, 8, 12, 12) if width == 20 else (0, 8, 16, 24)
-    table = [[int.from_bytes(one[place : place + 8], "big") for place in places] for one in known]
-    source = column(values)
+    source, noted = column(values), none_met()
     _find(
         source.views,
+        source.views_at,
+        np.uint64(noted.ctypes.data),
         source.buffers,
         source.valid,
-        width,
-        np.array(places, np.uint64),
-        np.array(table, np.uint64),
+        len(known[0]),
+        *known_words(tuple(known)),
         out,
     )
     return out

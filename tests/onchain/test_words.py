@@ -1,6 +1,5 @@
 """Columns read by compiled walks: views cut, chosen and packed without a wrong byte."""
 
-import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -26,14 +25,6 @@ def test_packed_columns_let_go_of_what_they_were_cut_from():
     frame = pl.DataFrame({"id": logs.bin.slice(32, 32)})
     held = buffers.column(packing.packed(frame)["id"]).owner
     assert sum(buffer.size for buffer in held.buffers()[2:]) == 500 * 32
-
-
-@settings(deadline=None)
-@given(st.lists(st.tuples(st.booleans(), st.binary(min_size=32, max_size=32), st.binary(min_size=32, max_size=32))))
-def test_choose_takes_the_one_or_the_other(rows):
-    first = np.array([row[0] for row in rows], np.bool_)
-    one, other = (pl.Series("x", [row[i] for row in rows], pl.Binary) for i in (1, 2))
-    assert words.choose("y", first, one, other).to_list() == [row[1] if row[0] else row[2] for row in rows]
 
 
 @pytest.mark.parametrize("width", [20, 32])
