@@ -8,6 +8,8 @@ import pytest
 from live_worlds import FIRST, LAST, chain, expected
 from rpc_server import serving
 
+from tests.trailbench.documentation import documented
+
 Cli = Callable[..., SimpleNamespace]
 SECRET = "k3y-that-must-not-be-seen"
 
@@ -15,15 +17,19 @@ SECRET = "k3y-that-must-not-be-seen"
 @pytest.fixture
 def node(monkeypatch: pytest.MonkeyPatch):
     with serving(chain()) as server:
-        monkeypatch.setenv("TRAILBENCH_RPC_URL", f"{server.url}/{SECRET}")
+        (setting,) = documented("export TRAILBENCH_RPC_URL=…", {"…": f"{server.url}/{SECRET}"})[1:]
+        monkeypatch.setenv(*setting.split("=", 1))
         monkeypatch.setenv("TRAILBENCH_RPC_RANGE_BLOCKS", "100")
         monkeypatch.setenv("TRAILBENCH_RPC_PATIENCE", "5")
         yield server
 
 
-def test_blocks_are_fetched_once_and_make_a_release(node, cli: Cli, tmp_path: Path) -> None:
-    home = tmp_path / "home"
-    words = ("fetch", "--from", FIRST, "--to", LAST, "--home", home, "--json")
+def test_blocks_are_fetched_once_and_make_a_release(
+    node, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    home, blocks = tmp_path / "polygon", {"61000000": FIRST, "61009999": LAST}
+    words = (*documented("trailbench fetch --from 61000000 --to 61009999 --home polygon", blocks)[1:], "--json")
     result = cli(*words)
     assert result.code == 0, result.err
     ranges = result.json["ranges"]
@@ -35,7 +41,9 @@ def test_blocks_are_fetched_once_and_make_a_release(node, cli: Cli, tmp_path: Pa
     files = sorted((home / "chain").glob("*.jsonl.zst"))
     config = tmp_path / "loose.yaml"
     config.write_text("min_markets: 1\nmin_trades: 1\nmin_rows: 1\nmax_concentration_percent: 100\n")
-    built = cli("build", "--source", "polygon_rpc", *files, "--config", config, "--home", home, "--json")
+    words = documented("trailbench build --source polygon_rpc polygon/chain/*.jsonl.zst --home polygon")[1:]
+    assert [tmp_path / one for one in words if one.endswith(".zst")] == files
+    built = cli(*words, "--config", config, "--json")
     assert built.code == 0, built.err
     drops = {path.stem for path in (home / "drops").glob("*.json")}
     assert drops == {one["drop"] for one in ranges}, "each range is the drop that was fetched"

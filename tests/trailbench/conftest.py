@@ -3,12 +3,13 @@
 import csv
 import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from hostile_names import HOSTILE_NAMES
+from walking import Walk
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "applogs"))
 
@@ -109,3 +110,13 @@ def hostile(
     made = cli("build", "--source", "mapping", "--mapping", mapping, log, "--home", home, "--json")
     assert made.code == 0, made.err
     return SimpleNamespace(**made.json)
+
+
+@pytest.fixture(scope="module")
+def walk(cli: Callable[..., SimpleNamespace], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walk]:
+    """A reader of README and docs, in an empty folder of the module's own. New home folders there have one shard."""
+    with pytest.MonkeyPatch.context() as patch:
+        typed = Walk(cli, patch)
+        patch.chdir(tmp_path_factory.mktemp("walk"))
+        patch.setenv("TRAILBENCH_SHARDS", "1")
+        yield typed

@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,8 +12,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from documentation import documented
 
 VARIABLE = "TRAILBENCH_INSPECT_PYTHON"
+MODEL = "openai-api/local/scripted"
 
 
 def inspect_python() -> str:
@@ -36,14 +38,20 @@ class Run:
 
 def run_inspect(folder: Path, base_url: str, logs: Path, *more: str) -> Run:
     """`inspect eval task.py` in the folder, its model behind `base_url`."""
-    (run,) = run_together([folder], folder, base_url, logs, *more)
+    words = documented("inspect eval questions/task.py --model …", {"questions/task.py": "task.py", "…": MODEL})
+    (run,) = _run(words, [folder], folder, base_url, logs, *more)
     return run
 
 
-def run_together(folders: list[Path], cwd: Path, base_url: str, logs: Path, *more: str) -> list[Run]:
-    """`inspect eval a/task.py b/task.py` in a place of its own or in one of the folders; what it says of every one."""
+def run_together(folders: tuple[Path, Path], cwd: Path, base_url: str, logs: Path, *more: str) -> list[Run]:
+    """Two folders at once, in a place of its own or in one of them; what inspect says of each."""
     files = [os.path.relpath(folder / "task.py", cwd) for folder in folders]
-    command = (inspect_python(), "-m", "inspect_ai", "eval", *files, "--model", "openai-api/local/scripted")
+    words = documented("inspect eval a/task.py b/task.py", {"a/task.py": files[0], "b/task.py": files[1]})
+    return _run([*words, "--model", MODEL], folders, cwd, base_url, logs, *more)
+
+
+def _run(words: list[str], folders: Sequence[Path], cwd: Path, base_url: str, logs: Path, *more: str) -> list[Run]:
+    command = (inspect_python(), "-m", "inspect_ai", *words[1:])
     options = ("--log-format", "json", "--log-dir", str(logs), "--display", "none", "--max-connections", "4", *more)
     known = {name: os.environ[name] for name in ("PATH", "LANG", "TZ") if name in os.environ}
     own = {"LOCAL_API_KEY": "none", "LOCAL_BASE_URL": base_url, "HOME": str(logs), "PYTHONDONTWRITEBYTECODE": "1"}

@@ -1,38 +1,26 @@
-"""Every command that README and docs show is one that the command line takes: its name, options and arguments."""
+"""Every command that README and docs show is one that the command line takes, and is run by a test."""
 
-import re
+import ast
 import shlex
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 import typer.main
+from documentation import MENTIONED, PROGRAMS, ROOT, SMALLER, SMALLER_FILES, block, commands
 
 from trailbench.cli import app
 
-ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+RUNNERS = ("documented", "walk")
+"""What a test calls with a documented command to run it (documentation.py, walking.py)."""
 
 
-def documented() -> list[str]:
-    """Commands in code blocks and in running text, as they stand there."""
-    found = []
-    for page in PAGES:
-        text = page.read_text(encoding="utf-8")
-        for block in re.findall(r"^```\w*\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
-            found += [line for line in block.splitlines() if line.startswith("trailbench ")]
-        outside = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
-        found += [one for one in re.findall(r"`(trailbench [^`]*)`", outside) if "…" not in one]
-    return sorted({" ".join(shlex.split(line, comments=True)) for line in found})
-
-
-@pytest.mark.parametrize("line", documented())
+@pytest.mark.parametrize("line", [line for line in commands() if line.startswith("trailbench ")])
 def test_the_command_line_takes_it(line: str) -> None:
     _, name, *arguments = shlex.split(line)
     assert name in COMMANDS, line
-    arguments = arguments[: arguments.index(">")] if ">" in arguments else arguments
-    if arguments or not any(parameter.required for parameter in COMMANDS[name].params):
-        COMMANDS[name].make_context(name, arguments)
+    COMMANDS[name].make_context(name, arguments)
 
 
 def test_an_unknown_option_would_be_noticed() -> None:
@@ -41,5 +29,41 @@ def test_an_unknown_option_would_be_noticed() -> None:
 
 
 def test_every_command_is_documented() -> None:
-    missing = sorted(set(COMMANDS) - {shlex.split(line)[1] for line in documented()})
+    shown = {shlex.split(line)[1] for line in commands() if line.startswith("trailbench ")}
+    missing = sorted(set(COMMANDS) - shown)
     assert not missing, f"README and docs never show: {', '.join(missing)}"
+
+
+def run_by(files: Iterable[Path]) -> dict[str, str]:
+    """Command → the file whose tests or fixtures take it from the docs to run it."""
+    found: dict[str, str] = {}
+    for file in files:
+        text = file.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(text)) if any(f"{name}(" in text for name in RUNNERS) else ():
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in RUNNERS:
+                match node.args:
+                    case [ast.Constant(value=str(command)), *_]:
+                        found[command] = file.name
+    return found
+
+
+def test_every_documented_command_is_run_by_a_test() -> None:
+    run, shown = run_by((ROOT / "tests").rglob("*.py")), commands()
+    unrun = [f"{page}: {command}" for command, page in shown.items() if command not in run]
+    assert not unrun, "no test runs\n" + "\n".join(unrun)
+    gone = [f"{file}: {command}" for command, file in run.items() if command not in shown]
+    assert not gone, "README and docs no longer show\n" + "\n".join(gone)
+
+
+def test_a_command_that_no_test_runs_would_be_noticed(tmp_path: Path) -> None:
+    file = tmp_path / "test_it.py"
+    file.write_text('def test(walk):\n    walk("trailbench sources")\n    other("trailbench methods")\n')
+    assert run_by([file]) == {"trailbench sources": "test_it.py"}
+    assert {"trailbench sources", "trailbench methods"} <= set(commands())
+
+
+def test_what_tests_make_smaller_is_on_the_pages() -> None:
+    lines = commands()
+    assert all(any(there in line for line in lines) for there in SMALLER)
+    assert all(there in block(f"# {name}") for name, changed in SMALLER_FILES.items() for there in changed)
+    assert all(one.split()[0] in PROGRAMS for one in MENTIONED)

@@ -132,7 +132,7 @@ def test_a_failed_call_is_a_miss_and_without_gold_nothing_is_scored(
 
     with model_server(script) as server:
         scored, unscored = run_together(
-            [whole, public], tmp_path, server.base_url, tmp_path / "logs", "-T", "pool=infer"
+            (whole, public), tmp_path, server.base_url, tmp_path / "logs", "-T", "pool=infer"
         )
     assert set(scored.samples) == set(asked) == set(unscored.samples)
     n = {name: len(targets[name]) for name in asked}

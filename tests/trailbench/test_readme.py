@@ -1,10 +1,7 @@
 """What README and docs show to be copied works as it stands there, and what they link to exists."""
 
 import re
-import shlex
-from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -81,25 +78,6 @@ def test_the_package_declares_the_method_and_how_it_is_built() -> None:
     for part in ("[build-system]", "[project]", 'name = "top_categories"', 'top_categories = "top_categories:SPEC"'):
         assert part in text
     assert yaml.safe_load(block("# mine.yaml"))["methods"]["top_categories"] == [{}]
-
-
-def test_the_exports_write_what_is_said(
-    built: SimpleNamespace, cli: Callable[..., SimpleNamespace], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("mine.yaml").write_text(block("# mine.yaml"))
-    commands = (
-        block("trailbench export RELEASE --as").replace("RELEASE", built.release).replace("shop", str(built.home))
-    )
-    *running, last = [shlex.split(line, comments=True)[1:] for line in commands.splitlines()]
-    for words in running:
-        result = cli(*words)
-        assert result.code == 0, result.err
-    refused = cli(*last)
-    assert refused.code == 2 and "mine was not evaluated" in " ".join(refused.err.split())
-    files = {"data": "data/visits", "whole": "gold/positives", "questions": "task.py"}
-    assert all((tmp_path / folder / file).exists() for folder, file in files.items())
-    assert {path.name for path in tmp_path.iterdir()} == {*files, "mine.yaml"}
 
 
 def anchors(page: Path) -> set[str]:

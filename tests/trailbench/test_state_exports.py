@@ -124,7 +124,7 @@ def test_folders_of_two_versions_in_one_process_run_each_by_its_own_code(tmp_pat
         assert text.count(was) == 1
         (other / name).write_text(text.replace(was, becomes))
     with model_server(stating) as server:
-        runs = run_together([one, other], one, server.base_url, tmp_path / "logs")
+        runs = run_together((one, other), one, server.base_url, tmp_path / "logs")
         warmth = Counter(call.body["temperature"] for call in server.chats)
     assert warmth == {0.0: ASKED.questions.height, 0.5: ASKED.questions.height}
     scores, halves = ({name: one["scores"]["agreement"]["value"] for name, one in run.samples.items()} for run in runs)

@@ -11,6 +11,8 @@ import urllib.request
 from contextlib import suppress
 from pathlib import Path
 
+from tests.trailbench.documentation import documented
+
 # The backfill daemon's tick is a constant of 30 s in Dagster: a test would mostly wait for it.
 QUICK_TICKS = """
 import sys
@@ -42,9 +44,10 @@ class Servers:
         quick.mkdir(parents=True, exist_ok=True)
         (quick / "sitecustomize.py").write_text(QUICK_TICKS)
         self.log = self.home.with_name(self.home.name + "-ui.log")
+        words = documented("trailbench ui --home DIR", {"DIR": self.home})
         with self.log.open("a") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "trailbench.cli", "ui", "--port", str(self.port)],
+                [sys.executable, "-m", "trailbench.cli", *words[1:], "--port", str(self.port)],
                 env={**environment(home, shards), "PYTHONPATH": str(quick)},
                 stdout=log,
                 stderr=log,
