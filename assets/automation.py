@@ -5,7 +5,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 import dagster as dg
-import yaml
 from dagster._core.definitions.assets.graph.base_asset_graph import BaseAssetGraph
 from pydantic import BaseModel
 
@@ -14,6 +13,7 @@ from assets.launching import launch_release, name_release
 from assets.partitions import ARM_SHARDS, DROPS, EXPERIMENTS, RANGES, RELEASE_SHARDS, RELEASES
 from pipelines.hashing import digest_json
 from pipelines.tracks import ALL_SOURCES, Track, track_of
+from pipelines.yaml_text import read_yaml_file
 from resources.chain.fetching import SOURCE as FETCHED
 from resources.chain.fetching import final_head, finished_ranges, next_range
 from resources.chain.settings import ChainError, ChainSettings
@@ -247,7 +247,7 @@ def chain_head(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.Skip
 def home_settings_of(home: Home, track: Track) -> BaseModel:
     """Thresholds of releases that start by themselves: `<home>/<track>.yaml`, else the defaults."""
     path = home.folder / f"{track.name}.yaml"
-    return track.settings(**(yaml.safe_load(path.read_text(encoding="utf-8")) or {} if path.is_file() else {}))
+    return track.settings(**((read_yaml_file(path) or {}) if path.is_file() else {}))
 
 
 def waiting_releases(home: Home) -> Iterator[ReleaseSpec]:

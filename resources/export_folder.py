@@ -1,7 +1,9 @@
 """A folder that leaves the project: it appears whole, says what it holds, and takes nobody else's place."""
 
+import fcntl
 import hashlib
 import json
+import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -25,30 +27,57 @@ def export_folder(to: Path, says: Mapping[str, Any]) -> Iterator[Path]:
     """Hand out an empty folder to write in; it becomes `to` when the block ends without an error.
 
     `says` goes into `LISTING`, beside the files. An earlier export is replaced whole; what is cut off leaves it as it
-    was. Raises `FolderRefused` when `to` is a file, or holds a file that no export wrote or that was changed since.
+    was. Raises `FolderRefused` when `to` is a file, holds a file that no export wrote or that was changed since, or is
+    being written by another export.
     """
     to = to.absolute()
     refuse_foreign(to)
     part, old = to.with_name(f".{to.name}.partial"), to.with_name(f".{to.name}.replaced")
-    _restore(to, old)
-    _remove(part)
-    part.mkdir(parents=True)
-    try:
-        yield part
-        found = {path.relative_to(part).as_posix(): path for path in sorted(part.rglob("*")) if path.is_file()}
-        listing = {**says, "files": {name: _sha256(path) for name, path in found.items()}}
-        (part / LISTING).write_text(json.dumps(listing, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-        for path in (*part.rglob("*"), part):
-            sync(path)
-        # Again: writing may have taken long.
-        refuse_foreign(to)
-        if to.exists():
-            to.rename(old)
-        part.rename(to)
-        sync(to.parent)
-    finally:
-        _remove(part)
+    with _alone(to):
         _restore(to, old)
+        _remove(part)
+        part.mkdir()
+        try:
+            yield part
+            found = {path.relative_to(part).as_posix(): path for path in sorted(part.rglob("*")) if path.is_file()}
+            listing = {**says, "files": {name: _sha256(path) for name, path in found.items()}}
+            (part / LISTING).write_text(json.dumps(listing, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+            for path in (*part.rglob("*"), part):
+                sync(path)
+            # Again: writing may have taken long.
+            refuse_foreign(to)
+            if to.exists():
+                to.rename(old)
+            part.rename(to)
+            sync(to.parent)
+        finally:
+            _remove(part)
+            _restore(to, old)
+
+
+@contextmanager
+def _alone(to: Path) -> Iterator[None]:
+    """Keep other exports from a folder: of two with one place to write in, one would hand on files of the other."""
+    lock = to.with_name(f".{to.name}.lock")
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    while True:
+        with lock.open("w") as handle:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise FolderRefused(f"another export writes to {to}; wait for it, or name another folder") from None
+            if not _is_at(handle.fileno(), lock):
+                # Whoever held it has ended and taken the file away.
+                continue
+            try:
+                yield
+            finally:
+                lock.unlink()
+            return
+
+
+def _is_at(handle: int, path: Path) -> bool:
+    return path.exists() and os.path.samestat(os.fstat(handle), path.stat())
 
 
 def refuse_foreign(to: Path) -> None:

@@ -13,8 +13,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from pipelines.commerce.mapping import load_mapping
 from resources.documents import write_atomic
 from resources.drops import MANIFEST, Drop, DropError, DropRegister, expand, is_data
@@ -159,7 +157,7 @@ def _manifest(
             supersedes=document.get("supersedes", ()),
         )
         tally.ready[drop.id] = drop
-    except (DropError, ValueError, OSError, yaml.YAMLError) as error:
+    except (DropError, ValueError, OSError) as error:
         tally.memory.pop(str(manifest), None)
         tally.problems.append(str(error) if str(manifest) in str(error) else f"{manifest}: {error}")
 

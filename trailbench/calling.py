@@ -1,5 +1,6 @@
 """What every command shares: options, exit codes, and errors as messages."""
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -74,6 +75,9 @@ def errors() -> Iterator[None]:
 
 def _os_error(error: OSError) -> str:
     """What the system said, file first and without its number."""
+    if error.errno == errno.ENOSPC:
+        where = f"{error.filename}: " if error.filename else ""
+        return f"{where}no space left on the device; free some and run it again, nothing half-written stays"
     if error.strerror is None or error.filename is None:
         return str(error)
     return f"{error.filename}: {error.strerror[:1].lower()}{error.strerror[1:]}"
@@ -157,16 +161,16 @@ def is_yaml(path: Path) -> bool:
 
 def configuration(path: Path | None) -> dict[str, Any]:
     """Values of a YAML configuration file; empty without one."""
-    import yaml
+    from pipelines.yaml_text import BadYaml, read_yaml_file
 
     if path is None:
         return {}
     try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+        values = read_yaml_file(path) or {}
     except OSError as error:
         raise typer.BadParameter(_os_error(error)) from error
-    except yaml.YAMLError as error:
-        raise typer.BadParameter(f"{path}: {error}") from error
+    except BadYaml as error:
+        raise typer.BadParameter(str(error)) from error
     if not isinstance(values, dict):
         raise typer.BadParameter(f"{path}: expected `name: value` lines, one for each setting")
     return values

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
-import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from pipelines.commerce.tables import ACTIONS
+from pipelines.yaml_text import BadYaml, read_yaml_file
 
 Format = Literal["csv", "tsv", "jsonl", "parquet"]
 Action = Literal["click", "browse", "favourite", "cart", "purchase", "cancel", "refund"]
@@ -283,13 +283,9 @@ def load_mapping(path: Path) -> Mapping:
     values of the wrong kind, naive times without a zone, YAML that cannot be parsed.
     """
     try:
-        value = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        place = f"{path.name}:{mark.line + 1}" if mark else path.name
-        raise MappingError(f"{place}: not YAML: {getattr(error, 'problem', None) or error}") from None
-    except UnicodeDecodeError:
-        raise MappingError(f"{path.name}: not UTF-8 text") from None
+        value = read_yaml_file(path)
+    except BadYaml as error:
+        raise MappingError(str(error)) from None
     if not isinstance(value, dict):
         raise MappingError(f"{path.name}: a mapping is a YAML object with name, format, columns, time, …")
     try:

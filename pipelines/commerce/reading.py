@@ -203,7 +203,9 @@ def line_chunks(path: Path, encoding: str, chunk_bytes: int | None = None) -> It
 
 def _refuse_binary(path: Path, head: bytes) -> None:
     if head[:2] in (b"\xff\xfe", b"\xfe\xff") or head[1::2].count(0) > len(head) // 4:
-        raise SourceError(path.name, 1, "this looks like UTF-16 text", "Declare `encoding: utf-16` in the mapping")
+        raise SourceError(
+            path.name, 1, "this looks like UTF-16 text", "Save it as UTF-8, or declare `encoding: utf-16` in a mapping"
+        )
     control = len(head) - len(head.translate(None, _CONTROL))
     if control > len(head) * 0.08:
         raise SourceError(path.name, 1, "this is binary, not text", "Give CSV, TSV, JSONL or Parquet")

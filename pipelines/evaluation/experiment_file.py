@@ -8,6 +8,7 @@ import yaml
 from pydantic import ValidationError
 
 from pipelines.evaluation.experiment import BadExperiment, Experiment
+from pipelines.yaml_text import BadYaml, place, read_yaml
 
 _WITH_MODEL = "write NAME, or NAME:MODEL with a model's name of letters, digits and . _ / @ + : -"
 _FORMS = {"readers": _WITH_MODEL, "judges": _WITH_MODEL}
@@ -22,46 +23,22 @@ def parse(text: str, file: str) -> Experiment:
     missing field, or a value out of range.
     """
     try:
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
-        if root is None:
-            raise BadExperiment(f"{file}: is empty; an experiment needs at least name and methods")
-        _refuse_repeats(root, file)
-        value = yaml.load(text, _Loader)
-    except RecursionError as error:
-        raise BadExperiment(f"{file}: is nested too deep, or in itself") from error
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f", line {mark.line + 1}" if mark else ""
-        raise BadExperiment(f"{file}{line}: not YAML: {getattr(error, 'problem', None) or error}") from error
+        value = read_yaml(text, file)
+    except BadYaml as error:
+        raise BadExperiment(str(error)) from error
+    if value is None:
+        raise BadExperiment(f"{file}: is empty; an experiment needs at least name and methods")
     try:
         return Experiment.model_validate(value)
     except ValidationError as error:
+        root = _root(text)
         raise BadExperiment("\n".join(_explain(problem, root, file) for problem in error.errors())) from error
 
 
-class _Loader(yaml.SafeLoader):
-    """Says where a value is none: a date without such a day, an integer beyond all bounds."""
-
-    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
-        try:
-            return super().construct_object(node, deep)
-        except ValueError as error:
-            raise yaml.constructor.ConstructorError(None, None, str(error), node.start_mark) from error
-
-
-def _refuse_repeats(node: yaml.Node, file: str) -> None:
-    if isinstance(node, yaml.MappingNode):
-        seen: set[str] = set()
-        for key, child in node.value:
-            if not isinstance(key, yaml.ScalarNode):
-                raise BadExperiment(f"{file}, line {key.start_mark.line + 1}: a field has no name but a list or a map")
-            if key.value in seen:
-                raise BadExperiment(f"{file}, line {key.start_mark.line + 1}: {key.value} is given twice")
-            seen.add(key.value)
-            _refuse_repeats(child, file)
-    elif isinstance(node, yaml.SequenceNode):
-        for child in node.value:
-            _refuse_repeats(child, file)
+def _root(text: str) -> yaml.Node:
+    root = yaml.compose(text, Loader=yaml.SafeLoader)
+    assert root is not None, "an experiment was read from it"
+    return root
 
 
 def _explain(problem: Any, root: yaml.Node, file: str) -> str:
@@ -75,17 +52,15 @@ def _explain(problem: Any, root: yaml.Node, file: str) -> str:
         message += f"; fields are {', '.join(Experiment.model_fields)}"
     if problem["type"] == "string_pattern_mismatch":
         message = _FORMS.get(str(path[0]), _NAME_FORM)
-    return f"{file}, line {node.start_mark.line + 1}: {where}{message}"
+    return f"{place(file, node.start_mark)}: {where}{message}"
 
 
 def located(error: BadExperiment, text: str, file: str) -> BadExperiment:
     """The error of an experiment that was read from `text`, with the file and the line of its place in front."""
     if not error.place:
         return BadExperiment(f"{file}: {error}")
-    root = yaml.compose(text, Loader=yaml.SafeLoader)
-    assert root is not None, "an experiment was read from it"
-    node, _ = _node_at(root, (*error.place, "[key]"))
-    return BadExperiment(f"{file}, line {node.start_mark.line + 1}: {error}", error.place)
+    node, _ = _node_at(_root(text), (*error.place, "[key]"))
+    return BadExperiment(f"{place(file, node.start_mark)}: {error}", error.place)
 
 
 def _node_at(root: yaml.Node, path: Sequence[str | int]) -> tuple[yaml.Node, list[str]]:

@@ -69,7 +69,7 @@ def test_a_wrong_mapping_names_file_and_field(tmp_path, value, field):
 
 
 def test_text_that_is_no_yaml_names_the_line(tmp_path):
-    with pytest.raises(MappingError, match=r"shop\.yaml:3"):
+    with pytest.raises(MappingError, match=r"shop\.yaml, line 3: not YAML"):
         load_mapping(write(tmp_path, "name: shop\nformat: [csv\n: :"))
     with pytest.raises(MappingError, match="YAML object"):
         load_mapping(write(tmp_path, "- a\n- b\n"))

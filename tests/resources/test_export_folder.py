@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -147,3 +148,40 @@ def test_large_files_are_hashed_in_blocks(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(module, "_BLOCK", 2)
     write(tmp_path / "blocks")
     assert (tmp_path / "whole" / LISTING).read_bytes() == (tmp_path / "blocks" / LISTING).read_bytes()
+
+
+def test_two_exports_never_write_to_one_folder_at_a_time(tmp_path: Path) -> None:
+    to = tmp_path / "out"
+    with export_folder(to, {"export": "first"}) as folder:
+        (folder / "gold.txt").write_text("for some")
+        with pytest.raises(FolderRefused, match=r"another export writes to .*out; wait for it"):
+            write(to)
+        write(tmp_path / "beside")
+        assert (folder / "gold.txt").read_text() == "for some"
+    assert names(to) == ["gold.txt", LISTING]
+    # What a killed export leaves keeps nobody out.
+    (tmp_path / ".out.lock").touch()
+    write(to)
+    assert names(to) == ["deep", "deep/file.txt", LISTING] and sorted(one.name for one in tmp_path.iterdir()) == [
+        "beside",
+        "out",
+    ]
+
+
+def test_many_exports_at_once_each_end_whole_or_refused(tmp_path: Path) -> None:
+    to = tmp_path / "out"
+
+    def one(number: int) -> str:
+        try:
+            with export_folder(to, {"export": str(number)}) as folder:
+                (folder / f"{number}.txt").write_text(str(number))
+        except FolderRefused:
+            return "refused"
+        return "whole"
+
+    with ThreadPoolExecutor(8) as pool:
+        ended = list(pool.map(one, range(64)))
+    assert set(ended) <= {"whole", "refused"} and "whole" in ended
+    said = json.loads((to / LISTING).read_text())
+    assert names(to) == sorted([f"{said['export']}.txt", LISTING]) and list(said["files"]) == [f"{said['export']}.txt"]
+    assert [one.name for one in tmp_path.iterdir()] == ["out"]

@@ -1,7 +1,9 @@
 """Pages of a run: all of one run or all of the former one, and nothing that was left over."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from resources import results
@@ -49,3 +51,18 @@ def test_what_a_killed_run_left_between_the_two_names_is_mended(tmp_path: Path) 
     (written.folder / "users").rename(written.folder / ".users-old")
     written.write_pages("users", NEW.items())
     assert held(written.folder) == NEW and [one.name for one in written.folder.iterdir()] == ["users"]
+
+
+def test_runs_at_the_same_time_wait_for_each_other(tmp_path: Path) -> None:
+    written = Results(tmp_path / "run")
+    frame = pl.DataFrame({"n": range(1_000)})
+
+    def one(number: int) -> None:
+        written.write_tables({"board": frame}, {})
+        written.write_pages("users", (NEW if number % 2 else OLD).items())
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(one, range(40)))
+    assert held(written.folder) in (OLD, NEW)
+    assert sorted(one.name for one in written.folder.iterdir()) == ["board.csv", "board.parquet", "users"]
+    assert pl.read_parquet(written.folder / "board.parquet").equals(frame)

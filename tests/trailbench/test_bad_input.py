@@ -112,6 +112,8 @@ def test_garbage_rows_are_counted_and_the_others_kept(
         ("batch_visit: 40\n", "batch_visit: Extra inputs are not permitted; settings are visit_gap_minutes"),
         ("batch_visits: 0\n", "batch_visits: Input should be greater than or equal to 1"),
         ("batch_visits: [\n", "config.yaml"),
+        ("seed: 1\nbatch_visits: 2024-02-30\n", "config.yaml, line 2: not YAML: day is out of range"),
+        (f"batch_visits: {'[' * 5_000}\n", "config.yaml: is nested too deep"),
         ("- 1\n", "config.yaml"),
         ("settings: 7\n", "settings: expected"),
         ("1: 2\n", "1: "),

@@ -1,0 +1,79 @@
+"""YAML that people write, read with the line where it is wrong (ours)."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+MOST = 100_000
+"""Values of a file at most, its aliases written out: a few lines of them can stand for billions."""
+
+
+class BadYaml(ValueError):
+    """A file that is no usable YAML; names it, the line where there is one, and what is wrong."""
+
+
+def read_yaml(text: str, file: str) -> Any:
+    """The value of YAML text, None for an empty one; `file` is named in errors.
+
+    Raises `BadYaml` for text that is not YAML, a key given twice or without a name, a value that is none (a date
+    without such a day, an integer beyond all bounds), and for nesting and aliases without end.
+    """
+    try:
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+        if root is None:
+            return None
+        _size(root, file, {})
+        return yaml.load(text, _Loader)
+    except RecursionError as error:
+        raise BadYaml(f"{file}: is nested too deep, or in itself") from error
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = place(file, mark) if mark else file
+        raise BadYaml(f"{where}: not YAML: {getattr(error, 'problem', None) or error}") from error
+
+
+def read_yaml_file(path: Path) -> Any:
+    """The value of a YAML file in UTF-8. Raises `OSError`, and `BadYaml` as `read_yaml` and for other encodings."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BadYaml(f"{path}: is not UTF-8 (byte {error.start}); save it as UTF-8") from error
+    return read_yaml(text, str(path))
+
+
+def place(file: str, mark: yaml.Mark) -> str:
+    """A file and a line of it, as errors name them."""
+    return f"{file}, line {mark.line + 1}"
+
+
+class _Loader(yaml.SafeLoader):
+    """Says where a value is none."""
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        try:
+            return super().construct_object(node, deep)
+        except ValueError as error:
+            raise yaml.constructor.ConstructorError(None, None, str(error), node.start_mark) from error
+
+
+def _size(node: yaml.Node, file: str, known: dict[int, int]) -> int:
+    """Values in a node, each alias written out; `known` are sizes by node, for an alias is the node that it names."""
+    if id(node) in known:
+        return known[id(node)]
+    children: list[yaml.Node] = []
+    if isinstance(node, yaml.MappingNode):
+        names: set[str] = set()
+        for key, child in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise BadYaml(f"{place(file, key.start_mark)}: a field has no name but a list or a map")
+            if key.value in names:
+                raise BadYaml(f"{place(file, key.start_mark)}: {key.value} is given twice")
+            names.add(key.value)
+            children.append(child)
+    elif isinstance(node, yaml.SequenceNode):
+        children = node.value
+    known[id(node)] = 1 + sum(_size(child, file, known) for child in children)
+    if known[id(node)] > MOST:
+        raise BadYaml(f"{place(file, node.start_mark)}: comes to more than {MOST:,} values; write fewer aliases")
+    return known[id(node)]
