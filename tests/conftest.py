@@ -4,6 +4,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -14,6 +15,9 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import settings
 
+# A job in the background of a shell ignores interrupts, and so would every process that it starts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 # How long an example takes tells how busy the machine is, and a failure must come again.
 settings.register_profile("trailbench", deadline=None, derandomize=True)
 settings.load_profile("trailbench")
@@ -21,7 +25,7 @@ settings.load_profile("trailbench")
 # Great Expectations costs seconds in every process that imports it. Both engines judge alike (tests/expectations), so
 # the suites run by Polars here; tests/assets/test_engine.py runs the DAG as it is by default.
 os.environ["TRAILBENCH_EXPECTATIONS"] = QUICK = "polars"
-# Every shard of every step is a run of the DAG. Two show what four do, which tests/trailbench/test_newcomer.py runs.
+# Every shard of every step is a run of the DAG. Two show what more do; test_build_identity.py takes other numbers.
 os.environ["TRAILBENCH_SHARDS"] = SHARDS = "2"
 
 LONGEST = ("ui", "trailbench")

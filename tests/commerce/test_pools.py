@@ -57,7 +57,7 @@ def same(frame, expected, name):
     assert frame.equals(pl.DataFrame(expected, schema=spec.schema).sort(spec.sort_by, nulls_last=False))
 
 
-@examples(100)
+@examples(60)
 @given(worlds())
 def test_everything_agrees_with_the_oracle(w):
     if w.taxonomy.is_empty():

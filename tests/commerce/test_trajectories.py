@@ -78,7 +78,7 @@ def agree(events, config, oracle, tuples, event_rows):
     return result
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(EVENT, min_size=1, max_size=60),
     st.builds(

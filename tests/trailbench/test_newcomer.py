@@ -68,10 +68,10 @@ def site_of(clone: Path) -> Path:
 
 def run(clone: Path, *words: str, cwd: Path | None = None, **more: str) -> str:
     """A command as it is typed in the clone, with its environment first on the path; its output."""
-    # The suite may itself be run by make, which tells the makes below it. Expectations are judged as in other tests.
+    # The suite may itself be run by make, which tells the makes below it. Judging and shards are as in other tests.
     ours = ("TRAILBENCH_", "DAGSTER_", "MAKE", "MFLAGS", "PYTEST_")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
-    kept["TRAILBENCH_EXPECTATIONS"] = os.environ["TRAILBENCH_EXPECTATIONS"]
+    kept |= {name: os.environ[name] for name in ("TRAILBENCH_EXPECTATIONS", "TRAILBENCH_SHARDS")}
     path = f"{clone / '.venv/bin'}{os.pathsep}{kept['PATH']}"
     python = os.pathsep.join(filter(None, [str(clone), more.pop("PYTHONPATH", "")]))
     done = subprocess.run(
