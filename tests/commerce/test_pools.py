@@ -78,7 +78,7 @@ def test_everything_agrees_with_the_oracle(w):
 def test_the_random_worlds_reach_every_role_and_familiarity():
     found = Counter()
 
-    @settings(max_examples=40, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=25, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
     @given(worlds())
     def collect(w):
         if w.taxonomy.height:

@@ -294,7 +294,9 @@ def test_from_the_report_to_a_user_to_a_checkpoint_to_a_question_from_disk(told:
         assert page.locator(f"#{section} h3").inner_text().count("/") == 3
         page.locator(f"#{section} summary").first.click()
         page.locator(f"#{section} td a[href*='#l'], #{section} dd a[href*='#l']").first.click()
-        assert re.search(r"#l[0-9]+$", page.url) and page.evaluate("document.querySelector(':target td') !== null")
+        # The log is a row of the user's first page, which takes its time to load.
+        page.wait_for_selector(":target td", state="attached")
+        assert re.search(r"#l[0-9]+$", page.url)
         columns = page.locator("th[data-method=oracle]:visible").count()
         page.locator("#filters input[value=oracle]").uncheck()
         assert columns > 0 == page.locator("[data-method=oracle]:visible").count()
