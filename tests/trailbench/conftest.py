@@ -9,7 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 from hostile_names import HOSTILE_NAMES
-from walking import Walk
+from model_server import ModelServer, model_server
+from walking import Walk, least
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "applogs"))
 
@@ -120,3 +121,12 @@ def walk(cli: Callable[..., SimpleNamespace], tmp_path_factory: pytest.TempPathF
         patch.chdir(tmp_path_factory.mktemp("walk"))
         patch.setenv("TRAILBENCH_SHARDS", "1")
         yield typed
+
+
+@pytest.fixture(scope="module")
+def model(walk: Walk) -> Iterator[ModelServer]:
+    """An endpoint that says the least, named as README and docs say."""
+    with model_server(least) as server:
+        walk("export TRAILBENCH_MODEL_BASE_URL=http://127.0.0.1:8000/v1", {"http://127.0.0.1:8000/v1": server.base_url})
+        walk("export TRAILBENCH_MODEL_NAME=my-model")
+        yield server

@@ -1,15 +1,14 @@
 """The commands of docs/applogs.md, and those on app logs of the other pages, in the order of the pages."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
 import polars as pl
 import pytest
 from documentation import save
-from model_server import ModelServer, model_server
-from walking import Walk, frozen, least, told
+from model_server import ModelServer
+from walking import Walk, frozen, told
 
 from pipelines.applogs.contenders import BASELINES
 
@@ -37,14 +36,6 @@ def dynamic(walk: Walk) -> SimpleNamespace:
 def evaluated(walk: Walk, dynamic: SimpleNamespace) -> SimpleNamespace:
     """The home after its first evaluation."""
     return SimpleNamespace(release=dynamic.release, said=walk("trailbench evaluate --home dynamic").out)
-
-
-@pytest.fixture(scope="module")
-def model(walk: Walk) -> Iterator[ModelServer]:
-    with model_server(least) as server:
-        walk("export TRAILBENCH_MODEL_BASE_URL=http://127.0.0.1:8000/v1", {"http://127.0.0.1:8000/v1": server.base_url})
-        walk("export TRAILBENCH_MODEL_NAME=my-model")
-        yield server
 
 
 def test_users_are_made_gone_on_with_and_frozen(walk: Walk, dynamic: SimpleNamespace) -> None:

@@ -5,15 +5,14 @@ import gzip
 import json
 import re
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
 import polars as pl
 import pytest
 from documentation import save
-from model_server import ModelServer, model_server
-from walking import Walk, frozen, least, told
+from model_server import ModelServer
+from walking import Walk, frozen, told
 
 from pipelines.commerce.settings import CommerceSettings
 from pipelines.evaluation.demo_experiments import DEMO, DEMO_LLM
@@ -21,7 +20,6 @@ from pipelines.memory.registry import builtin_methods
 from tests.ui.shop_log import rows
 
 LOG = "2019-Oct.csv.gz"
-URL = "http://127.0.0.1:8000/v1"
 KEY = "key-that-nobody-may-see"
 
 
@@ -41,13 +39,10 @@ def shop(walk: Walk) -> SimpleNamespace:
 
 
 @pytest.fixture(scope="module")
-def model(walk: Walk) -> Iterator[ModelServer]:
-    """An endpoint, named as the pages say."""
-    with model_server(least) as server:
-        walk("export TRAILBENCH_MODEL_BASE_URL=http://127.0.0.1:8000/v1", {URL: server.base_url})
-        walk("export TRAILBENCH_MODEL_NAME=my-model")
-        walk("export TRAILBENCH_MODEL_API_KEY=…", {"…": KEY})
-        yield server
+def model(walk: Walk, model: ModelServer) -> ModelServer:
+    """The endpoint, with a key."""
+    walk("export TRAILBENCH_MODEL_API_KEY=…", {"…": KEY})
+    return model
 
 
 def test_a_log_of_a_known_format_ends_in_a_board_and_a_table(walk: Walk, shop: SimpleNamespace) -> None:

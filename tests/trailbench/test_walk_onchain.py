@@ -2,15 +2,14 @@
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
 import polars as pl
 import pytest
 from documentation import save
-from model_server import ModelServer, model_server
-from walking import Walk, frozen, least, told
+from model_server import ModelServer
+from walking import Walk, frozen, told
 
 from pipelines.onchain.contenders import BASELINES
 from pipelines.onchain.histories import INTERFACES
@@ -31,14 +30,6 @@ def polygon(walk: Walk) -> SimpleNamespace:
     release = frozen(built)
     said = walk("trailbench evaluate RELEASE --home polygon", {"RELEASE": release}).out
     return SimpleNamespace(release=release, made=made, said=said)
-
-
-@pytest.fixture(scope="module")
-def model(walk: Walk) -> Iterator[ModelServer]:
-    with model_server(least) as server:
-        walk("export TRAILBENCH_MODEL_BASE_URL=http://127.0.0.1:8000/v1", {"http://127.0.0.1:8000/v1": server.base_url})
-        walk("export TRAILBENCH_MODEL_NAME=my-model")
-        yield server
 
 
 def test_a_made_up_chain_ends_in_the_baselines(walk: Walk, polygon: SimpleNamespace) -> None:
