@@ -10,15 +10,16 @@ Result = TypeVar("Result")
 
 
 def beside(work: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
-    """`map(work, items)`, with `threads` pieces at work while the next is read; none is read ahead of that.
+    """`map(work, items)`, with `threads` pieces at work; one more than that is taken ahead of the answer awaited.
 
+    Without that one a thread would stand idle whenever its piece is done before the one awaited.
     What `work` raises is raised at its place in the order, what `items` raises at once.
     """
     waiting: deque[Future[Result]] = deque()
     with ThreadPoolExecutor(threads) as pool:
         try:
             for item in items:
-                if len(waiting) == threads:
+                if len(waiting) > threads:
                     yield waiting.popleft().result()
                 waiting.append(pool.submit(work, item))
                 # What the work lets go of is not held here while the next one is read.

@@ -184,13 +184,17 @@ def _decoded(
 ) -> tuple[Piece, pl.DataFrame]:
     """Logs of one file decoded, and those left until all pools are known."""
     decoded = decode(rows, pools)
-    counts = decoded.counts.select(pl.lit(name).alias("file"), *decoded.counts.columns)
+    file = pl.Series("file", [name]).new_from_index(0, decoded.counts.height)
     piece = Piece(
-        finish({table: frame.drop(LINE) for table, frame in decoded.tables.items()}),
+        finish({table: _without_line(frame) for table, frame in decoded.tables.items()}),
         _rejects(name, decoded.refused) if decoded.refused.height else _NO_REJECTS,
-        counts,
+        pl.DataFrame([file, *decoded.counts]),
     )
     return piece, decoded.of_pools
+
+
+def _without_line(table: pl.DataFrame) -> pl.DataFrame:
+    return pl.DataFrame([column for column in table if column.name != LINE])
 
 
 def _events(topics: pl.Series) -> pl.Series:

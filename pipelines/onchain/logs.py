@@ -82,7 +82,7 @@ def read_places(path: Path) -> Iterator[pl.DataFrame]:
 
 def places(rows: pl.DataFrame) -> pl.Series:
     """Block number and log index in one integer, in the order of the chain."""
-    return rows.select((pl.col("block_number").cast(pl.Int64) * 2**23 + pl.col("log_index")).alias("place")).to_series()
+    return (rows["block_number"].cast(pl.Int64) * 2**23 + rows["log_index"]).alias("place")
 
 
 def typed(chunk: RawChunk) -> LogChunk:
@@ -117,7 +117,7 @@ def typed(chunk: RawChunk) -> LogChunk:
     if chunk.reasons is not None:
         reasons.insert(0, (chunk.reasons.is_not_null().to_numpy(), ""))
     if not reasons:
-        return LogChunk(rows, chunk.refused.match_to_schema(REFUSED), chunk.n_rows)
+        return LogChunk(rows, chunk.refused, chunk.n_rows)
     return _set_aside(chunk, rows, reasons)
 
 

@@ -4,7 +4,8 @@ A log is known by its block and its place in it. Places that occur twice or were
 show while a drop is read; only the logs at such places are then read again and compared.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -49,18 +50,16 @@ def judge(paths: Sequence[Path], suspects: pl.Series) -> pl.DataFrame:
     return _judge(pl.concat(found))
 
 
-def suspects(parts: Iterable[Places]) -> pl.Series:
+def suspects(parts: Sequence[Places]) -> pl.Series:
     """Places that occur more than once, and places of removed logs."""
+    seen = [at for at, _ in parts if len(at)]
     none = np.zeros(0, np.int64)
-    seen, removed = [none], [none]
-    for at, taken in parts:
-        seen.append(at)
-        removed.append(taken)
-    every = np.concatenate(seen)
-    if not (every[1:] > every[:-1]).all():
-        every = np.sort(every)
-    twice = every[1:][every[1:] == every[:-1]]
-    return pl.Series(np.unique(np.concatenate([twice, *removed])), dtype=pl.Int64)
+    twice = none
+    # Files in the order of the chain, as most are, need no copy of all places.
+    if not all((at[1:] > at[:-1]).all() for at in seen) or any(one[-1] >= next_[0] for one, next_ in pairwise(seen)):
+        every = np.sort(np.concatenate(seen))
+        twice = every[1:][every[1:] == every[:-1]]
+    return pl.Series(np.unique(np.concatenate([none, twice, *(taken for _, taken in parts)])), dtype=pl.Int64)
 
 
 def _judge(rows: pl.DataFrame) -> pl.DataFrame:

@@ -23,6 +23,15 @@ def test_two_pieces_are_at_work_at_once():
     assert len(list(beside(lambda _: met.wait(), range(4), 2))) == 4
 
 
+def test_a_thread_whose_piece_is_done_first_takes_the_next():
+    third = threading.Event()
+
+    def first_waits_for_the_third(i: int) -> bool:
+        return third.wait(10) if i == 0 else third.set() is None if i == 2 else True
+
+    assert list(beside(first_waits_for_the_third, range(3), 2)) == [True, True, True]
+
+
 def test_no_more_pieces_are_read_than_may_wait():
     read = []
 
@@ -33,9 +42,9 @@ def test_no_more_pieces_are_read_than_may_wait():
 
     answers = beside(lambda i: i, items(), 3)
     assert next(answers) == 0
-    assert len(read) == 4
+    assert len(read) == 5
     answers.close()
-    assert len(read) == 4
+    assert len(read) == 5
 
 
 def test_a_fault_of_a_piece_comes_after_the_answers_before_it():
