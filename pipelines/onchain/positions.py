@@ -16,8 +16,10 @@ PAIR = ["wallet", "condition_id"]
 _INT64_MAX = int(np.iinfo(np.int64).max)
 
 
-def follow(trades: pl.DataFrame) -> pl.DataFrame:
+def follow(trades: pl.DataFrame, most: int | None = None) -> pl.DataFrame:
     """Trades of known markets in the order (wallet, place), each with where it stands and what is held after it.
+
+    With `most`, the first so many trades of a wallet in a market are all there is.
 
     Adds to the columns of `trades`, in place of any of these names:
     - `event`: number of the trade among the wallet's, from 0;
@@ -33,6 +35,12 @@ def follow(trades: pl.DataFrame) -> pl.DataFrame:
     markets, market = codes(known["condition_id"])
     at = places(known)
     order = grouped(np.argsort(at), wallet, len(wallets))
+    if most is not None:
+        by_pair = grouped(grouped(order, market, len(markets)), wallet, len(wallets))
+        among = number_in_run(starts_of(wallet[by_pair], market[by_pair]))
+        within = np.zeros(known.height, np.bool_)
+        within[by_pair[among < most]] = True
+        order = order[within[order]]
     wallet, market, at = wallet[order], market[order], at[order]
     rows = known[order]
     _refuse_doubles(rows, wallet, at)
@@ -65,10 +73,11 @@ def follow_ledger(ledger: pl.DataFrame, resolutions: pl.DataFrame, settings: Onc
     """
     resolved_at = resolutions.group_by("condition_id").agg(place().min().alias("resolved_at"))
     rows = ledger.join(resolved_at, on="condition_id", how="left", maintain_order="left")
-    _, wallet = codes(rows["wallet"])
-    _, market = codes(rows["condition_id"])
+    wallets, wallet = codes(rows["wallet"])
+    markets, market = codes(rows["condition_id"])
     at = places(rows)
-    order = np.lexsort((rows["outcome"].to_numpy(), at, market, wallet))
+    order = np.lexsort((rows["outcome"].to_numpy(), at))
+    order = grouped(grouped(order, market, len(markets)), wallet, len(wallets))
     rows, at = rows[order], at[order]
     closed = (rows["kind"] == "redeem").to_numpy().copy()
     if settings.full_ledger_cut == "resolution":

@@ -282,12 +282,10 @@ def cohort_trades(
     `cohort_trades` is a selection of its columns.
     """
     drawn = wallets.filter(pl.col("cohort").cast(pl.String).is_in(["evaluation", "support"]))
-    members = drawn.select("wallet", "cohort", "rank")
-    rows = up_to_last_block(trades, settings).join(left, on=PAIR, how="semi").join(members, on="wallet")
-    followed = follow(rows)
-    if settings.over_max_rows == "keep_first":
-        followed = follow(followed.filter(pl.col("market_event") < settings.max_rows))
-    return followed
+    # One join over the wide rows: wallets meet their sequences first.
+    members = left.select(PAIR).join(drawn.select("wallet", "cohort", "rank"), on="wallet")
+    rows = up_to_last_block(trades, settings).join(members, on=PAIR)
+    return follow(rows, settings.max_rows if settings.over_max_rows == "keep_first" else None)
 
 
 def _origin(field: str) -> str:
