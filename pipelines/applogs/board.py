@@ -19,9 +19,9 @@ from pipelines.applogs.tables import UNIT_STATUSES
 from pipelines.evaluation import intervals
 from pipelines.evaluation.leaderboard import EMPTY
 from pipelines.evaluation.pairs import pair_rows, pairs_of, ranks
+from pipelines.rounding import published
 
 ARM = ["method", "reader", "budget"]
-DECIMALS = 9
 COMPARED = ("mechanical", "score", "evidence_f1")
 """Metrics whose differences are tested."""
 SHUFFLED = "shuffled_user"
@@ -93,9 +93,8 @@ def applog_board(
     frame = pl.DataFrame(rows, schema_overrides=_BOARD.schema, infer_schema_length=None)
     named = frame.with_columns(
         pl.when(pl.col("place") == 0).then(pl.lit(ALL)).otherwise(pl.format("C{}", "place")).alias("checkpoint"),
-        pl.col(pl.Float64).fill_nan(None).round(DECIMALS),
     )
-    flagged = _flagged(named, weak)
+    flagged = _flagged(published(named), weak)
     return flagged.select(pl.col(name).cast(dtype) for name, dtype in _BOARD.schema.items()).sort(_BOARD.sort_by)
 
 
@@ -180,7 +179,7 @@ def applog_differences(
         if rows is not None:
             named = rows.with_columns(pl.lit(value).alias(name) for name, value in zip(kinds, cell, strict=True))
             tables.append(named.select(pl.col(name).cast(dtype) for name, dtype in _PAIRS.schema.items()))
-    return pl.concat(tables).with_columns(pl.col(pl.Float64).fill_nan(None).round(DECIMALS)).sort(_PAIRS.sort_by)
+    return published(pl.concat(tables)).sort(_PAIRS.sort_by)
 
 
 def _pairs(rows: pl.DataFrame, seed: int, resamples: int, flips: int) -> pl.DataFrame | None:

@@ -6,18 +6,19 @@ import polars as pl
 
 from pipelines.applogs import compat_2026
 from pipelines.applogs.answers import ITEM
-from pipelines.applogs.board import ARM, DECIMALS, on_boards
+from pipelines.applogs.board import ARM, on_boards
 from pipelines.applogs.board_tables import ALL, APPLOG_BOARD_TABLES
 from pipelines.applogs.retention import retention, value_histories
 from pipelines.applogs.tables import FAILURES
 from pipelines.evaluation.judging.agreement import kappa_interval, tables_by_user
+from pipelines.rounding import published
 
 
 def _conform(rows: Iterable[pl.DataFrame], table: str) -> pl.DataFrame:
     spec = APPLOG_BOARD_TABLES[table]
     frames = [spec.empty()]
     frames += [frame.select(pl.col(name).cast(dtype) for name, dtype in spec.schema.items()) for frame in rows]
-    return pl.concat(frames).sort(spec.sort_by)
+    return published(pl.concat(frames)).sort(spec.sort_by)
 
 
 def retained(
@@ -34,8 +35,7 @@ def retained(
             kept = retention(mine.drop(ARM), histories, truth=truth, score=metric)
             named = [pl.lit(value).alias(name) for name, value in zip(ARM, arm, strict=True)]
             found.append(kept.with_columns(*named, place=pl.col("checkpoint_index") + 1, metric=pl.lit(metric)))
-    # Means of threads add up in no fixed order; what that leaves in the last bit is no part of the table.
-    return _conform(found, "applog_retention").with_columns(pl.col(pl.Float64).round(DECIMALS))
+    return _conform(found, "applog_retention")
 
 
 def attributed(labels: pl.DataFrame, units: pl.DataFrame) -> pl.DataFrame:
@@ -78,7 +78,7 @@ def label_agreement(labels: pl.DataFrame, units: pl.DataFrame, judge: str, weak:
         for (board, task), part in placed.rename({"label": "second"}).group_by("board", "task", maintain_order=True)
     ]
     made = pl.DataFrame(rows, schema=APPLOG_BOARD_TABLES["applog_agreement"].schema)
-    return _conform([made.with_columns(pl.col(pl.Float64).round(DECIMALS))], "applog_agreement")
+    return _conform([made], "applog_agreement")
 
 
 def _agreed(labelled: pl.DataFrame, seed: int) -> dict[str, object]:

@@ -7,6 +7,7 @@ from pipelines.applogs.json_text import JsonObject, dump
 from pipelines.applogs.mechanical import agreements, scores_by_rule
 from pipelines.applogs.reading_replies import Said
 from pipelines.applogs.tables import table_of
+from pipelines.rounding import DECIMALS
 
 
 def mechanical_score(said: Said, right: JsonObject) -> float | None:
@@ -20,4 +21,4 @@ def mechanical_score(said: Said, right: JsonObject) -> float | None:
     stand = standing(items, table_of("answers", [{**place, **answer, "evidence": []}]))
     parts = table_of("gold_parts", ({**part, **place} for part in right["parts"]))
     (score,) = scores_by_rule(stand, agreements(parts, stand, right["minutes"]))["mechanical"]
-    return None if score is None else float(score)
+    return None if score is None else round(float(score), DECIMALS)

@@ -13,6 +13,7 @@ from pipelines.applogs.tables import APPLOG_TABLES
 from pipelines.evaluation.judging import PARTS
 from pipelines.evaluation.judging.core_detail import CORE, DETAIL, item_scores
 from pipelines.evaluation.judging.partial import CORE as CORE_WORTH
+from pipelines.rounding import published
 
 EVALUATOR_VERSION = "2"
 """Enters every comparison; raised when a number could come out differently."""
@@ -73,7 +74,8 @@ def units(
         )
     )
     table = APPLOG_TABLES["applog_units"]
-    return rows.select(pl.col(name).cast(dtype) for name, dtype in table.schema.items()).sort(table.sort_by)
+    made = rows.select(pl.col(name).cast(dtype) for name, dtype in table.schema.items())
+    return published(made).sort(table.sort_by)
 
 
 def points_by_rule(agreed: pl.DataFrame) -> pl.DataFrame:

@@ -4,10 +4,11 @@ import numpy as np
 import polars as pl
 
 from pipelines.evaluation import intervals
-from pipelines.evaluation.leaderboard import DECIMALS, boards
+from pipelines.evaluation.leaderboard import boards
 from pipelines.evaluation.pairs import Pair, pair_rows, pairs_of
 from pipelines.evaluation.readers import UNIT
 from pipelines.evaluation.scores import CHANCE, ORACLE
+from pipelines.rounding import published
 from pipelines.schema import TABLES, conform
 
 
@@ -25,8 +26,7 @@ def differences(units: pl.DataFrame, seed: int = 0) -> pl.DataFrame:
         for pool, part in _contenders(board).partition_by("pool", as_dict=True, maintain_order=True).items()
     ]
     rows = pl.concat([TABLES["differences"].empty(), *tables])
-    published = rows.with_columns(pl.col(pl.Float64).fill_nan(None).round(DECIMALS))
-    return conform(published.lazy(), "differences").collect()
+    return conform(published(rows).lazy(), "differences").collect()
 
 
 def _contenders(board: pl.DataFrame) -> pl.DataFrame:

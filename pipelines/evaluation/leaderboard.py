@@ -15,13 +15,13 @@ from pipelines.evaluation.pairs import ranks
 from pipelines.evaluation.readers import UNIT
 from pipelines.evaluation.scores import ANSWERED, CHANCE, GROUPS, SCORING_SIDE
 from pipelines.evaluation.tables import STATUSES
+from pipelines.rounding import published
 from pipelines.schema import TABLES, conform
 
 BOARD = ["reader", "budget"]
 EMPTY = "empty"
 SHUFFLED = "shuffled_user"
 CONTROLS = (EMPTY, "recent_k", SHUFFLED)
-DECIMALS = 9
 _GROUP = ["pool", "group_kind", "place", "group"]
 _SUMS = ("positives", "hit", "expected", "exposed", "exposable", "ap", "ap_units", "chance", "units", "exposure_units")
 
@@ -52,9 +52,8 @@ def leaderboard(
         raise ValueError("no units to rank: no pool of the frozen set belongs to the sampled users")
     rows = [row for key, frame in boards(units) for row in _board(key, frame, differences, seed)]
     board = pl.DataFrame(rows, schema=TABLES["leaderboard"].schema, orient="row")
-    # Twelfth digits may differ between matrix libraries; published ones do not.
     known = pl.DataFrame(schema=NOTES) if notes is None else notes
-    flagged = _flagged(board.with_columns(pl.col(pl.Float64).fill_nan(None).round(DECIMALS)), known)
+    flagged = _flagged(published(board), known)
     return conform(flagged.lazy(), "leaderboard").collect()
 
 

@@ -9,6 +9,7 @@ import polars as pl
 from pipelines.commerce.tables import FAMILIARITIES, POOL
 from pipelines.evaluation.readers import UNIT, readings_from_scores
 from pipelines.evaluation.tables import STATUSES
+from pipelines.rounding import DECIMALS
 from pipelines.schema import TABLES, conform
 
 EVALUATOR_VERSION = "1"
@@ -247,8 +248,8 @@ def _ranked(checked: pl.DataFrame, pool_gold: pl.DataFrame, units: pl.DataFrame)
         )
         .group_by(UNIT)
         .agg(
-            pl.col("expected").sum().round(9).alias("expected_hits"),
-            (pl.col("precision").sum() / pl.col("n_positives").first()).round(9).alias("average_precision"),
+            pl.col("expected").sum().round(DECIMALS).alias("expected_hits"),
+            (pl.col("precision").sum() / pl.col("n_positives").first()).round(DECIMALS).alias("average_precision"),
         )
     )
 

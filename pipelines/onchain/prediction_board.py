@@ -16,8 +16,8 @@ from pipelines.onchain.contenders import WITHOUT_HISTORY, is_control
 from pipelines.onchain.layer_matrix import LayerMatrix, layer_matrices
 from pipelines.onchain.ordering import Bools
 from pipelines.onchain.tables import ACTIONS
+from pipelines.rounding import published
 
-DECIMALS = 9
 LOWER_IS_BETTER = {"accuracy": False, "mae": True, "medae": True}
 METRICS_OF = {"belief": ("accuracy", "mae"), "trade": ("accuracy", "mae", "medae")}
 _CELL = ["board", "layer", "metric"]
@@ -45,8 +45,7 @@ def prediction_board(
         raise ValueError("no targets to rank: no target of the frozen set belongs to the sampled wallets")
     rows = [row for part in layer_matrices(units) for row in _layer(part, differences, seed, resamples)]
     frame = pl.DataFrame(rows, schema=_TABLE.schema, orient="row")
-    # Twelfth digits may differ between matrix libraries; published ones do not.
-    return _flagged(frame.with_columns(pl.col(pl.Float64).fill_nan(None).round(DECIMALS)), weak).sort(_TABLE.sort_by)
+    return _flagged(published(frame), weak).sort(_TABLE.sort_by)
 
 
 def _layer(part: LayerMatrix, differences: pl.DataFrame, seed: int, resamples: int) -> Iterator[tuple[object, ...]]:

@@ -8,7 +8,8 @@ from pipelines.evaluation.cluster_medians import drawn_median
 from pipelines.evaluation.pairs import pair_rows, pairs_of
 from pipelines.onchain.board_tables import PREDICTION_TABLES, STATUSES
 from pipelines.onchain.layer_matrix import LayerMatrix, layer_matrices
-from pipelines.onchain.prediction_board import DECIMALS, METRICS_OF
+from pipelines.onchain.prediction_board import METRICS_OF
+from pipelines.rounding import published
 
 _TABLE = PREDICTION_TABLES["prediction_differences"]
 
@@ -27,7 +28,7 @@ def prediction_differences(
         _rows(part, metric, seed, resamples, flips) for part in layer_matrices(units) for metric in _metrics(part)
     ]
     rows = pl.concat([_TABLE.empty(), *tables])
-    return rows.with_columns(pl.col(pl.Float64).fill_nan(None).round(DECIMALS)).sort(_TABLE.sort_by)
+    return published(rows).sort(_TABLE.sort_by)
 
 
 def _metrics(part: LayerMatrix) -> tuple[str, ...]:

@@ -10,9 +10,8 @@ from pipelines.evaluation.judging.calibration import Calibration, Share, correct
 from pipelines.evaluation.judging.core_detail import CORE, item_scores, part_scores
 from pipelines.evaluation.judging.rubric import only_judge
 from pipelines.evaluation.judging.tables import SUMMARY
+from pipelines.rounding import published
 from pipelines.tables import Column
-
-DECIMALS = 9
 
 
 def summary(verdicts: pl.DataFrame, calibration: Calibration | None = None, seed: int = 0) -> pl.DataFrame:
@@ -54,8 +53,7 @@ def core_share(verdicts: pl.DataFrame, calibration: Calibration) -> dict[str, ob
 
 def rounded(row: Mapping[str, object], columns: Mapping[str, Column]) -> pl.DataFrame:
     """One row of a table of judging, as it is published."""
-    frame = pl.DataFrame([row], schema={name: column.dtype for name, column in columns.items()})
-    return frame.with_columns(pl.col(pl.Float64).fill_nan(None).round(DECIMALS))
+    return published(pl.DataFrame([row], schema={name: column.dtype for name, column in columns.items()}))
 
 
 def _scores(verdicts: pl.DataFrame, seed: int) -> dict[str, float]:
