@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from filelock import FileLock
 from hypothesis import settings
 
 # A job in the background of a shell ignores interrupts, and so would every process that it starts.
@@ -114,6 +116,8 @@ def cli() -> Callable[..., SimpleNamespace]:
     """The command line in this process: `cli(*words)` → code, out, err, and `json` when it printed an object."""
     from typer.testing import CliRunner
 
+    # A process has the shards of the home folder that it opens first, and here it opens many.
+    import assets.definitions  # noqa: F401
     from resources.settings import home_settings
     from trailbench.cli import app
 
@@ -155,14 +159,43 @@ def spawn() -> Callable[..., "subprocess.Popen[str]"]:
 
 
 @pytest.fixture(scope="session")
+def made_once(
+    tmp_path_factory: pytest.TempPathFactory, worker_id: str
+) -> Callable[[str, Callable[[Path], dict[str, Any]]], SimpleNamespace]:
+    """Make a folder in one of the processes that share the tests; each gets a copy: `made_once(name, make)`.
+
+    `make(folder)` gives what is to be known of the folder, with paths as text; a home folder is `folder / "home"`.
+    """
+
+    def get(name: str, make: Callable[[Path], dict[str, Any]]) -> SimpleNamespace:
+        mine = tmp_path_factory.getbasetemp()
+        shared = (mine if worker_id == "master" else mine.parent) / f"shared-{name}"
+        own, known = tmp_path_factory.mktemp(name), shared / "known.json"
+        with FileLock(f"{shared}.lock"):
+            if not known.exists():
+                # What a failed attempt left is no folder to begin with.
+                shutil.rmtree(shared, ignore_errors=True)
+                shared.mkdir()
+                known.write_text(json.dumps(make(shared)))
+        shutil.copytree(shared, own, dirs_exist_ok=True)
+        told = known.read_text().replace(str(shared), str(own))
+        return SimpleNamespace(**{**json.loads(told), "home": own / "home"})
+
+    return get
+
+
+@pytest.fixture(scope="session")
 def built(
-    shop: SimpleNamespace, cli: Callable[..., SimpleNamespace], tmp_path_factory: pytest.TempPathFactory
+    shop: SimpleNamespace, cli: Callable[..., SimpleNamespace], made_once: Callable[..., SimpleNamespace]
 ) -> SimpleNamespace:
     """A home folder with one frozen release of the shop log, not to be changed: `home`, `release`, `content_hash`."""
-    home = tmp_path_factory.mktemp("built") / "home"
-    result = cli("build", *shop.options, shop.log, "--home", home, "--json")
-    assert result.code == 0, result.err
-    return SimpleNamespace(**{**result.json, "home": home})
+
+    def make(folder: Path) -> dict[str, Any]:
+        result = cli("build", *shop.options, shop.log, "--home", folder / "home", "--json")
+        assert result.code == 0, result.err
+        return dict(result.json)
+
+    return made_once("built", make)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from pipelines.rounding import published
 from pipelines.schema import conform
 
 
@@ -26,7 +27,7 @@ def costs(calls: pl.LazyFrame) -> pl.DataFrame:
         seconds=pl.col("latency_ms").sort().sum() / 1000,
         cost=pl.when(pl.col("cost").is_null().any()).then(None).otherwise(pl.col("cost").sum() / 1e9),
     )
-    return conform(grouped, "costs").collect()
+    return published(conform(grouped, "costs").collect())
 
 
 def models_asked(calls: pl.LazyFrame, arms: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:

@@ -6,8 +6,10 @@ import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from applog_experiments import ASKING, KEY, WITHOUT_MODEL
 from hostile_names import HOSTILE_NAMES
 from model_server import ModelServer, model_server
 from walking import Walk, least
@@ -57,33 +59,75 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Pa
 
 
 @pytest.fixture(scope="session")
-def chain_built(cli: Callable[..., SimpleNamespace], tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
+def chain_built(cli: Callable[..., SimpleNamespace], made_once: Callable[..., SimpleNamespace]) -> SimpleNamespace:
     """A home folder with one frozen on-chain release, not to be changed."""
     from pipelines.onchain.generator import Plan
     from trailbench.generating import write_chain
 
-    folder = tmp_path_factory.mktemp("chain-built")
-    write_chain(Plan(seed=5, wallets=30, markets=12, neg_risk_markets=4, operations=1_800), folder, lambda _: None)
-    config, home = folder / "loose.yaml", folder / "home"
-    config.write_text(
-        "{min_markets: 2, min_trades: 5, min_rows: 2, max_concentration_percent: 100, max_burst_percent: 100}"
-    )
-    words = ("--source", "polygon_logs", "--config", config, "--home", home, "--json")
-    result = cli("build", folder / "logs-001.jsonl", folder / "markets.json", *words)
-    assert result.code == 0, result.err
-    return SimpleNamespace(**{**result.json, "home": home})
+    def make(folder: Path) -> dict[str, Any]:
+        write_chain(Plan(seed=5, wallets=30, markets=12, neg_risk_markets=4, operations=1_800), folder, lambda _: None)
+        config = folder / "loose.yaml"
+        config.write_text(
+            "{min_markets: 2, min_trades: 5, min_rows: 2, max_concentration_percent: 100, max_burst_percent: 100}"
+        )
+        words = ("--source", "polygon_logs", "--config", config, "--home", folder / "home", "--json")
+        result = cli("build", folder / "logs-001.jsonl", folder / "markets.json", *words)
+        assert result.code == 0, result.err
+        return dict(result.json)
+
+    return made_once("chain-built", make)
 
 
 @pytest.fixture(scope="session")
-def lives_built(cli: Callable[..., SimpleNamespace], tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
-    """A home folder with a release of three users of app logs; experiments of different names do not meet there."""
+def lives_built(cli: Callable[..., SimpleNamespace], made_once: Callable[..., SimpleNamespace]) -> SimpleNamespace:
+    """A home folder with a release of three users of app logs; experiments of different names do not meet there.
+
+    `first` is what is said of `WITHOUT_MODEL` when it is evaluated there, `experiment` the file that it stands in.
+    """
     from applog_lives import write_drop
 
-    folder = tmp_path_factory.mktemp("lives-built")
-    home = folder / "home"
-    result = cli("build", "--track", "applogs", write_drop(folder / "drop"), "--home", home, "--shards", 1, "--json")
-    assert result.code == 0, result.err
-    return SimpleNamespace(**{**result.json, "home": home})
+    def make(folder: Path) -> dict[str, Any]:
+        home, file = folder / "home", folder / "small.yaml"
+        file.write_text(WITHOUT_MODEL)
+        drop = write_drop(folder / "drop")
+        result = cli("build", "--track", "applogs", drop, "--home", home, "--shards", 1, "--json")
+        assert result.code == 0, result.err
+        first = cli("evaluate", "--experiment", file, "--home", home, "--json")
+        assert first.code == 0, first.err
+        return {**result.json, "first": first.json, "experiment": str(file)}
+
+    return made_once("lives-built", make)
+
+
+@pytest.fixture
+def evaluate_lives(
+    cli: Callable[..., SimpleNamespace], lives_built: SimpleNamespace, tmp_path: Path
+) -> Callable[..., SimpleNamespace]:
+    """Evaluate an experiment on `lives_built`, or give it to another command."""
+
+    def call(text: str, command: str = "evaluate") -> SimpleNamespace:
+        file = tmp_path / "experiment.yaml"
+        file.write_text(text)
+        return cli(command, "--experiment", file, "--home", lives_built.home, "--json")
+
+    return call
+
+
+@pytest.fixture
+def ask_lives(
+    evaluate_lives: Callable[..., SimpleNamespace], monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., SimpleNamespace]:
+    """The same with a scripted endpoint, named by the environment."""
+
+    def call(server: ModelServer, command: str = "evaluate", text: str = ASKING) -> SimpleNamespace:
+        monkeypatch.setenv("TRAILBENCH_MODEL_BASE_URL", server.base_url)
+        monkeypatch.setenv("TRAILBENCH_MODEL_NAME", "scripted")
+        monkeypatch.setenv("TRAILBENCH_MODEL_API_KEY", KEY)
+        monkeypatch.setenv("TRAILBENCH_MODEL_RETRIES", "0")
+        monkeypatch.setenv("TRAILBENCH_MODEL_BACKOFF_SECONDS", "0.001")
+        return evaluate_lives(text, command)
+
+    return call
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import polars as pl
 import pytest
+from figures import unpublished
 
 from pipelines.applogs.contenders import BASELINES, PEERS
 from pipelines.evaluation.demo_experiments import DEMO
@@ -93,6 +94,11 @@ def test_a_second_run_gives_the_same_board_and_a_lost_result_comes_back(evaluate
     assert again.json == evaluated.answer and frame_hash(board(again.json)) == before
     reported = cli("report", evaluated.release, *words)
     assert reported.code == 0 and reported.json == evaluated.answer and frame_hash(board(reported.json)) == before
+
+
+def test_figures_come_again_byte_for_byte(evaluated: SimpleNamespace) -> None:
+    seen, found = unpublished(evaluated.home)
+    assert seen > 1_000 and found == set()
 
 
 def test_the_next_commands_explain_a_unit_and_open_the_ui(evaluated: SimpleNamespace, cli: Cli) -> None:

@@ -11,36 +11,28 @@ from typing import Any
 
 import polars as pl
 import pytest
+from figures import unpublished
 from model_server import Answer, Call, ModelServer, empty, model_server, refused, server_error, too_long
 
 from pipelines.onchain.board_tables import PREDICTION_TABLES
 from pipelines.onchain.contenders import BASELINES
-from pipelines.onchain.generator import Plan
 from resources.experiment_spec import load_experiment
 from resources.home import Home
-from trailbench.generating import write_chain
 from trailbench.running import dagster_instance, run_job
 
 Cli = Callable[..., SimpleNamespace]
-PLAN = Plan(seed=5, wallets=30, markets=12, neg_risk_markets=4, operations=1_800)
-LOOSE = "min_markets: 2\nmin_trades: 5\nmin_rows: 2\nmax_concentration_percent: 100\nmax_burst_percent: 100\n"
 EXPERIMENT = "name: asking\nmethods: {{direct: [{{}}], none: [{{}}]}}\nreaders: [{reader}]\nreadings: {readings}\n"
 READINGS = 7
 
 
 @pytest.fixture(scope="module")
-def evaluated(cli: Cli, tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
+def evaluated(chain_built: SimpleNamespace, cli: Cli, tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
     """A home folder with an on-chain release and its baselines evaluated; a test that changes it takes a copy."""
-    folder = tmp_path_factory.mktemp("onchain")
-    write_chain(PLAN, folder / "chain", lambda _: None)
-    config, home = folder / "loose.yaml", folder / "home"
-    config.write_text(LOOSE)
-    logs = (folder / "chain/logs-001.jsonl", folder / "chain/markets.json")
-    built = cli("build", *logs, "--source", "polygon_logs", "--config", config, "--home", home, "--shards", 2, "--json")
-    assert built.code == 0, built.err
+    home = tmp_path_factory.mktemp("onchain") / "home"
+    shutil.copytree(chain_built.home, home)
     result = cli("evaluate", "--home", home, "--json")
     assert result.code == 0, result.err
-    return SimpleNamespace(**{**built.json, "home": home, "answer": result.json})
+    return SimpleNamespace(**{**vars(chain_built), "home": home, "answer": result.json})
 
 
 @pytest.fixture
@@ -125,6 +117,11 @@ def test_baselines_answer_every_test_target_without_a_model(
     asked = trades.select("wallet", "event").join(before, on=["wallet", "event"])
     got = whole.filter(pl.col("metric") == "accuracy", pl.col("method") == "last_direction")
     assert got["value"].to_list() == [round((asked["before"] == asked["direction"]).mean(), 9)]
+
+
+def test_figures_come_again_byte_for_byte(evaluated: SimpleNamespace) -> None:
+    seen, found = unpublished(evaluated.home)
+    assert seen > 300 and found == set()
 
 
 def test_the_report_is_written_and_can_be_written_again(copied: SimpleNamespace, cli: Cli) -> None:
