@@ -17,7 +17,8 @@ def read_yaml(text: str, file: str) -> Any:
     """The value of YAML text, None for an empty one; `file` is named in errors.
 
     Raises `BadYaml` for text that is not YAML, a key given twice or without a name, a value that is none (a date
-    without such a day, an integer beyond all bounds), and for nesting and aliases without end.
+    without such a day, an integer beyond all bounds) or would be read as another (`1:30` as 90), and for nesting and
+    aliases without end.
     """
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
@@ -48,13 +49,22 @@ def place(file: str, mark: yaml.Mark) -> str:
 
 
 class _Loader(yaml.SafeLoader):
-    """Says where a value is none."""
+    """Says where a value is none, or another than it seems to be."""
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        kind = node.tag.removeprefix("tag:yaml.org,2002:")
+        if kind in ("int", "float") and ":" in node.value:
+            raise _wrong(node, f"{node.value} is read as a number to base 60; put it in quotes, or write the number")
+        if kind in ("binary", "omap", "pairs", "set"):
+            raise _wrong(node, f"!!{kind} has no meaning here; write a list or a map")
         try:
             return super().construct_object(node, deep)
         except ValueError as error:
-            raise yaml.constructor.ConstructorError(None, None, str(error), node.start_mark) from error
+            raise _wrong(node, str(error)) from error
+
+
+def _wrong(node: yaml.Node, problem: str) -> yaml.YAMLError:
+    return yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
 
 
 def _size(node: yaml.Node, file: str, known: dict[int, int]) -> int:

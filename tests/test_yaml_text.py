@@ -31,6 +31,9 @@ def test_aliases_that_stand_for_too_much_are_refused_at_their_line() -> None:
         (b"[" * 5_000, r"f.yaml: is nested too deep"),
         (b"a: " + b"1" * 5_000, r"f.yaml, line 1: not YAML: Exceeds the limit"),
         (b"b: 1\na: 2024-02-30\n", r"f.yaml, line 2: not YAML: day is out of range"),
+        (b"b: 1\na: 1:30\n", r"f.yaml, line 2: not YAML: 1:30 is read as a number to base 60; put it in quotes"),
+        (b"a: [1:30.5]\n", r"f.yaml, line 1: not YAML: 1:30.5 is read as a number to base 60"),
+        (b"a: !!set {b}\n", r"f.yaml, line 1: not YAML: !!set has no meaning here; write a list or a map"),
         (b"a: {b: 1, b: 2}\n", r"f.yaml, line 1: b is given twice"),
         (b"a: \x00\n", r"f.yaml: not YAML: .*special characters"),
     ],
@@ -47,3 +50,4 @@ def test_a_mark_before_the_text_and_an_empty_file_are_read(tmp_path: Path) -> No
     file.write_bytes(b"\xef\xbb\xbfa: 1\n")
     assert read_yaml_file(file) == {"a": 1}
     assert read_yaml("# nothing\n", "f") is None
+    assert read_yaml("a: '1:30'\nb: 07:30:00\n", "f") == {"a": "1:30", "b": "07:30:00"}
