@@ -1,5 +1,6 @@
 """Exported questions on app logs under inspect_ai: the same messages, answers and scores as of our own reader."""
 
+import ast
 import json
 import sys
 from collections import Counter
@@ -22,6 +23,7 @@ from pipelines.applogs.summary import checkpoint_scores, over_checkpoints
 from pipelines.applogs.tables import table_of
 from pipelines.exports.samples import state_samples, state_targets
 from pipelines.models import Message, Reply, Request
+from resources.code import sources
 from resources.tokenizer import load_tokens
 from trailbench.harness_questions import SCORED_BY, Questions
 from trailbench.inspect_folder import write_questions
@@ -137,3 +139,17 @@ def test_no_prompt_holds_what_is_right() -> None:
     targets = "".join(map(json.dumps, state_targets(ASKED.gold_items, ASKED.gold_parts, MINUTES)))
     for value in ("Thai Garden", "Olive Hill", "calm jazz", "loud rock", "aqp_", "identity", "expectation"):
         assert value in targets and value not in samples
+
+
+def test_what_scores_outside_imports_nothing_late() -> None:
+    # Folders of several versions run in one process: a late import would find the modules of another one.
+    files = sources(*SCORED_BY)
+    late = {
+        (name, ast.unparse(inner))
+        for name, file in files.items()
+        for outer in ast.walk(ast.parse(file.read_text()))
+        if isinstance(outer, ast.FunctionDef)
+        for inner in ast.walk(outer)
+        if isinstance(inner, ast.Import | ast.ImportFrom) and "pipelines" in ast.unparse(inner)
+    }
+    assert len(files) > 5 and late == set()
