@@ -19,9 +19,9 @@ env: .venv/.installed
 demo: env
 	$(BIN)/trailbench demo
 
-# The tests of the live servers mostly wait for Dagster's ticks; more processes than cores use that time. The longest begin first.
+# The tests of the live servers mostly wait for Dagster's ticks; a third process uses that time. The longest begin first.
 test: env
-	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 lint: env
 	$(BIN)/ruff check .

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-from assets.arm_steps import arm_step
 from assets.arms import GivenArm
 from assets.evaluation import readings, readouts
+from assets.evaluation_steps import arm_step
 from assets.experiment_costs import calls_of, scopes_of
 from assets.partitions import axes_of
 from assets.publishing import Made, Result, publish

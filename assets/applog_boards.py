@@ -13,13 +13,12 @@ from assets.applog_board_inputs import GivenAppLogBoard, arm_of
 from assets.applog_judging import applog_failures, applog_verdicts
 from assets.applog_user_inputs import GivenStateTrails
 from assets.applogs_evaluation import applog_units
-from assets.arm_steps import GROUP
 from assets.boards import PICTURE_BYTES, PICTURES
+from assets.evaluation_steps import experiment_step, report_step
 from assets.metadata import table_value
-from assets.partitions import EXPERIMENTS, any_of
+from assets.partitions import any_of
 from assets.publishing import Made, Result, publish
 from assets.steps import OWNERS
-from expectations import checks
 from pipelines.applogs.board import applog_board, applog_differences, user_values
 from pipelines.applogs.board_report import TITLES, render_applogs
 from pipelines.applogs.board_summaries import retained
@@ -33,7 +32,6 @@ from pipelines.evaluation.drilldown.pages import FOLDER
 from pipelines.evaluation.judging.core_detail import CORE_DETAIL
 from pipelines.evaluation.leaderboard import csv_safe
 from pipelines.hashing import frame_hash
-from resources.code import code_version
 from resources.dag import GoldStore, InputStore
 from resources.labels import read_labels
 from resources.tokenizer import load_tokens
@@ -46,19 +44,15 @@ CODE = (
     *(f"pipelines.applogs.{name}" for name in ("board", "board_summaries", "scores", "attribution", "retention")),
     "pipelines.evaluation.costs",
 )
+CALIBRATED_BY = ("pipelines.applogs.calibrating",)
 JUDGED = ("method", "reader", "budget", "n_parts", "n_errors", "core", "core_low", "core_high", "calibration")
 """What the UI shows of `applog_calibration`."""
 ALIKE = ("dataset", "evaluator", "asked")
 """What all arms of an experiment share; arms of one reader share `reader` and `prompt` too, baselines apart."""
 
 
-@dg.asset(
-    partitions_def=EXPERIMENTS,
-    deps=[any_of(asset) for asset in (applog_units, applog_verdicts, applog_failures, model_calls)],
-    check_specs=checks.specs("applog_leaderboard", EXPERIMENTS),
-    group_name=GROUP,
-    kinds={"polars", "parquet"},
-    owners=["team:trailbench"],
+@experiment_step(
+    deps=[any_of(asset) for asset in (applog_units, applog_verdicts, applog_failures, model_calls)], code=CODE
 )
 def applog_leaderboard(context: dg.AssetExecutionContext, store: InputStore, gold: GoldStore) -> Iterator[Result]:
     """Every method of an experiment on the same questions: by checkpoint, task, family; retention; why wrong."""
@@ -100,15 +94,7 @@ def applog_leaderboard(context: dg.AssetExecutionContext, store: InputStore, gol
 OWNERS.update(dict.fromkeys(BOARD_TABLES, applog_leaderboard))
 
 
-@dg.asset(
-    partitions_def=EXPERIMENTS,
-    deps=[any_of(applog_verdicts)],
-    check_specs=checks.specs("applog_calibration", EXPERIMENTS),
-    code_version=code_version("pipelines.applogs.calibrating"),
-    group_name=GROUP,
-    kinds={"polars", "parquet"},
-    owners=["team:trailbench"],
-)
+@experiment_step(deps=[any_of(applog_verdicts)], code=CALIBRATED_BY)
 def applog_calibration(context: dg.AssetExecutionContext, store: InputStore, gold: GoldStore) -> Iterator[Result]:
     """How far people's labels bear out the judge of core and detail; each method's share of right cores, corrected."""
     given = GivenAppLogBoard(store, gold, context.partition_key)
@@ -130,7 +116,7 @@ def applog_calibration(context: dg.AssetExecutionContext, store: InputStore, gol
             "weak": weak,
             "seed": given.seed,
         },
-        code=("pipelines.applogs.calibrating",),
+        code=CALIBRATED_BY,
         make=make,
         show=lambda tables: {"calibration": table_value(tables["applog_calibration"].select(JUDGED).collect())},
     )
@@ -139,13 +125,7 @@ def applog_calibration(context: dg.AssetExecutionContext, store: InputStore, gol
 OWNERS["applog_calibration"] = applog_calibration
 
 
-@dg.asset(
-    partitions_def=EXPERIMENTS,
-    deps=[applog_leaderboard, applog_calibration],
-    group_name=GROUP,
-    kinds={"html", "csv", "parquet"},
-    owners=["team:trailbench"],
-)
+@report_step(deps=[applog_leaderboard, applog_calibration])
 def applog_report(context: dg.AssetExecutionContext, store: InputStore, gold: GoldStore) -> dg.MaterializeResult:  # type: ignore[type-arg]
     """One self-contained page: boards, checkpoints, retention, reasons, states; pages of users and tables beside it."""
     given = GivenStateTrails(store, gold, context.partition_key)

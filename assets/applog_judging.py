@@ -9,8 +9,8 @@ import polars as pl
 from assets.applog_board_inputs import answers_of
 from assets.applog_inputs import GivenAppLogs
 from assets.applogs_evaluation import SCORED_BY, applog_units, contexts
-from assets.arm_steps import arm_step
 from assets.asking import spent_metadata
+from assets.evaluation_steps import arm_step
 from assets.judge_runs import JudgeRun, run_judge
 from assets.judges import judged_of
 from assets.partitions import axes_of

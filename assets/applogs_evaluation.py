@@ -9,8 +9,8 @@ from assets.applog_answering import published_answers
 from assets.applog_inputs import CODE, GivenAppLogs
 from assets.applog_memories import READ, content_of, made_contexts, stated_of
 from assets.applogs import app_logs, checkpoints, tasks
-from assets.arm_steps import arm_step
 from assets.asking import spent_metadata
+from assets.evaluation_steps import arm_step
 from assets.partitions import any_of, axes_of
 from assets.publishing import Made, Result, publish
 from pipelines.applogs.answers import standing

@@ -10,17 +10,16 @@ import dagster as dg
 import polars as pl
 
 from assets.accounting import model_calls
-from assets.arm_steps import GROUP
 from assets.board_inputs import GivenExperiment
 from assets.commerce import popularity as popularity_table
 from assets.drilldown_inputs import GivenTrails
 from assets.evaluation import units
+from assets.evaluation_steps import experiment_step, report_step
 from assets.judging import verdict_summary
 from assets.metadata import table_value
-from assets.partitions import EXPERIMENTS, any_of
+from assets.partitions import any_of
 from assets.publishing import Made, Result, publish
 from assets.steps import OWNERS
-from expectations import checks
 from pipelines.evaluation import plots
 from pipelines.evaluation.ablations import configurations
 from pipelines.evaluation.comparable import UnlikeRuns, check_comparable
@@ -40,19 +39,14 @@ from resources.tokenizer import load_tokens
 
 BOARD_TABLES = ("leaderboard", "differences", "positions", "costs")
 ASKED = ("pools", "pool_gold", "transitions", "cohort", "popularity")
-CODE = ("faults", "leaderboard", "differences", "scores", "standing", "costs")
+CODE = tuple(
+    f"pipelines.evaluation.{name}" for name in ("faults", "leaderboard", "differences", "scores", "standing", "costs")
+)
 PICTURES, PICTURE_BYTES = 4, 200_000
 """How many plots the UI shows at most, and of which size: every materialisation stores them in the event log."""
 
 
-@dg.asset(
-    partitions_def=EXPERIMENTS,
-    deps=[any_of(units), any_of(model_calls), any_of(popularity_table)],
-    check_specs=checks.specs("leaderboard", EXPERIMENTS, CREDIBLE),
-    group_name=GROUP,
-    kinds={"polars", "parquet"},
-    owners=["team:trailbench"],
-)
+@experiment_step(deps=[any_of(units), any_of(model_calls), any_of(popularity_table)], code=CODE, more_checks=CREDIBLE)
 def leaderboard(context: dg.AssetExecutionContext, store: InputStore, gold: GoldStore) -> Iterator[Result]:
     """Every method of an experiment on the same frozen units, with user-cluster intervals and paired differences."""
     given = GivenExperiment(store, gold, context.partition_key)
@@ -82,7 +76,7 @@ def leaderboard(context: dg.AssetExecutionContext, store: InputStore, gold: Gold
             "weak": given.weakness().rows(),
             "builds": frame_hash(given.builds()),
         },
-        code=tuple(f"pipelines.evaluation.{name}" for name in CODE),
+        code=CODE,
         make=make,
         show=_shown,
     )
@@ -91,13 +85,7 @@ def leaderboard(context: dg.AssetExecutionContext, store: InputStore, gold: Gold
 OWNERS.update(dict.fromkeys(BOARD_TABLES, leaderboard))
 
 
-@dg.asset(
-    partitions_def=EXPERIMENTS,
-    deps=[leaderboard, verdict_summary],
-    group_name=GROUP,
-    kinds={"html", "csv", "parquet"},
-    owners=["team:trailbench"],
-)
+@report_step(deps=[leaderboard, verdict_summary])
 def report(context: dg.AssetExecutionContext, store: InputStore, gold: GoldStore) -> dg.MaterializeResult:  # type: ignore[type-arg]
     """Leaderboards, ablations, costs, verdicts, funnel, provenance as one page; pages of users and tables beside it."""
     given = GivenTrails(store, gold, context.partition_key)

@@ -9,10 +9,10 @@ import dagster as dg
 import polars as pl
 from pydantic import BaseModel
 
-from assets.arm_steps import arm_step
 from assets.arms import GivenArm
 from assets.asking import asking, progress_log, said, spent_metadata
 from assets.commerce import batches, cohort, pools, taxonomy, transitions, visits
+from assets.evaluation_steps import arm_step
 from assets.experiment_costs import engine_of
 from assets.freezing import release
 from assets.partitions import any_of, axes_of

@@ -7,33 +7,32 @@ from typing import Any
 import dagster as dg
 import polars as pl
 
-from assets.arm_steps import GROUP, arm_step
 from assets.arms import GivenArm
 from assets.asking import spent_metadata
 from assets.board_inputs import GivenExperiment
 from assets.commerce import batches, taxonomy, transitions, visits
 from assets.evaluation import readouts
+from assets.evaluation_steps import arm_step, experiment_step
 from assets.inputs import whole
 from assets.judge_runs import run_judge
 from assets.judges import EVIDENCE, judged_of, known_judges, parts_of, room, stated
 from assets.metadata import table_value
-from assets.partitions import EXPERIMENTS, any_of, axes_of
+from assets.partitions import any_of, axes_of
 from assets.publishing import UNANSWERED, Made, Result, publish
 from assets.steps import OWNERS
-from expectations import checks
 from pipelines.evaluation.comparable import agreed
 from pipelines.evaluation.judging.grounded import GROUNDED, verdict_rows
 from pipelines.evaluation.judging.verdict_summary import Judged
 from pipelines.evaluation.judging.verdict_summary import verdict_summary as make_summary
 from pipelines.hashing import frame_hash
 from pipelines.schema import TABLES
-from resources.code import code_version
 from resources.dag import GoldStore, InputStore, Models
 from resources.experiment_spec import ArmSpec
 from resources.labels import read_labels
 from resources.models.budget import Amount
 
 CODE = ("pipelines.evaluation.judging.grounded", "pipelines.evaluation.judging.rubric")
+SUMMARISED_BY = ("pipelines.evaluation.judging.verdict_summary",)
 SHOWN = ("method", "budget", "model", "n_parts", "n_errors", "core", "core_low", "core_high", "calibration")
 
 
@@ -111,15 +110,7 @@ class GivenVerdicts(GivenExperiment):
         ]
 
 
-@dg.asset(
-    partitions_def=EXPERIMENTS,
-    deps=[any_of(verdicts)],
-    check_specs=checks.specs("verdict_summary", EXPERIMENTS),
-    code_version=code_version("pipelines.evaluation.judging.verdict_summary"),
-    group_name=GROUP,
-    kinds={"polars", "parquet"},
-    owners=["team:trailbench"],
-)
+@experiment_step(deps=[any_of(verdicts)], code=SUMMARISED_BY)
 def verdict_summary(context: dg.AssetExecutionContext, store: InputStore, gold: GoldStore) -> Iterator[Result]:
     """What the verdicts on every memory come to: share supported, errors, the share corrected by people's labels."""
     given = GivenVerdicts(store, gold, context.partition_key)
@@ -139,7 +130,7 @@ def verdict_summary(context: dg.AssetExecutionContext, store: InputStore, gold: 
         {"gold": gold.catalog},
         ["verdict_summary"],
         inputs={"arms": given.contents_judged(), "labels": frame_hash(labels), "seed": given.seed},
-        code=("pipelines.evaluation.judging.verdict_summary",),
+        code=SUMMARISED_BY,
         make=make,
         show=lambda tables: {"verdicts": table_value(tables["verdict_summary"].select(SHOWN).collect())},
     )

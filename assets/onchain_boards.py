@@ -9,15 +9,14 @@ import dagster as dg
 import polars as pl
 
 from assets.accounting import model_calls
-from assets.arm_steps import GROUP
 from assets.boards import PICTURE_BYTES, PICTURES
+from assets.evaluation_steps import experiment_step, report_step
 from assets.metadata import table_value
 from assets.onchain_evaluation import prediction_units
-from assets.partitions import EXPERIMENTS, any_of
+from assets.partitions import any_of
 from assets.publishing import Made, Result, publish
 from assets.steps import OWNERS
 from assets.wallet_inputs import GivenPredictions
-from expectations import checks
 from pipelines.evaluation import plots
 from pipelines.evaluation.comparable import UnlikeRuns, check_comparable
 from pipelines.evaluation.costs import costs
@@ -40,14 +39,7 @@ ALIKE = ("dataset", "evaluator", "asked")
 """What all arms of an experiment share; arms of one reader share `reader` and `prompt` too."""
 
 
-@dg.asset(
-    partitions_def=EXPERIMENTS,
-    deps=[any_of(prediction_units), any_of(model_calls)],
-    check_specs=checks.specs("onchain_leaderboard", EXPERIMENTS),
-    group_name=GROUP,
-    kinds={"polars", "parquet"},
-    owners=["team:trailbench"],
-)
+@experiment_step(deps=[any_of(prediction_units), any_of(model_calls)], code=CODE)
 def onchain_leaderboard(context: dg.AssetExecutionContext, store: InputStore, gold: GoldStore) -> Iterator[Result]:
     """Every predictor of an experiment on the same targets, with wallet-cluster intervals and paired differences."""
     given = GivenPredictions(store, gold, context.partition_key)
@@ -75,13 +67,7 @@ def onchain_leaderboard(context: dg.AssetExecutionContext, store: InputStore, go
 OWNERS.update(dict.fromkeys(BOARD_TABLES[:2], onchain_leaderboard))
 
 
-@dg.asset(
-    partitions_def=EXPERIMENTS,
-    deps=[onchain_leaderboard],
-    group_name=GROUP,
-    kinds={"html", "csv", "parquet"},
-    owners=["team:trailbench"],
-)
+@report_step(deps=[onchain_leaderboard])
 def onchain_report(context: dg.AssetExecutionContext, store: InputStore, gold: GoldStore) -> dg.MaterializeResult:  # type: ignore[type-arg]
     """Boards by layer, differences, labels, funnel, provenance as one page; pages of wallets and tables beside it."""
     given = GivenPredictions(store, gold, context.partition_key)

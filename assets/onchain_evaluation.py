@@ -6,8 +6,8 @@ from contextlib import ExitStack
 import dagster as dg
 import polars as pl
 
-from assets.arm_steps import arm_step
 from assets.asking import asking, spent_metadata
+from assets.evaluation_steps import arm_step
 from assets.experiment_costs import engine_of
 from assets.onchain import belief_instances, cohort_trades, histories, markets, support, trade_instances
 from assets.partitions import any_of, axes_of

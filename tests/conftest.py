@@ -29,6 +29,18 @@ settings.load_profile("trailbench")
 os.environ["TRAILBENCH_EXPECTATIONS"] = QUICK = "polars"
 # Every shard of every step is a run of the DAG. Two show what more do; test_build_identity.py takes other numbers.
 os.environ["TRAILBENCH_SHARDS"] = SHARDS = "2"
+# A process has the shards of the home folder that it sees first: here of none, and not of one in the checkout.
+with pytest.MonkeyPatch.context() as nowhere:
+    nowhere.setenv("TRAILBENCH_HOME", os.devnull)
+    import assets.partitions  # noqa: F401
+    from resources.settings import home_settings
+
+    home_settings.cache_clear()
+
+# Every run of the DAG commits some hundred times; on a disk that is half of what a test takes.
+MEMORY = Path("/dev/shm")
+if "PYTEST_DEBUG_TEMPROOT" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > 8 * 2**30:
+    os.environ["PYTEST_DEBUG_TEMPROOT"] = str(MEMORY)
 
 LONGEST = ("ui", "trailbench")
 """Folders whose files take longest, the first because they wait for servers: begun last, they would run alone."""
@@ -116,9 +128,6 @@ def cli() -> Callable[..., SimpleNamespace]:
     """The command line in this process: `cli(*words)` → code, out, err, and `json` when it printed an object."""
     from typer.testing import CliRunner
 
-    # A process has the shards of the home folder that it opens first, and here it opens many.
-    import assets.definitions  # noqa: F401
-    from resources.settings import home_settings
     from trailbench.cli import app
 
     def call(*words: object) -> SimpleNamespace:
@@ -210,7 +219,6 @@ def copied(built: SimpleNamespace, tmp_path: Path) -> SimpleNamespace:
 def at_home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Path], object]]:
     """Open a home folder in this process: `at_home(folder)`; its settings are forgotten afterwards."""
     from resources.home import open_home
-    from resources.settings import home_settings
 
     def use(folder: Path) -> object:
         monkeypatch.setenv("TRAILBENCH_HOME", str(folder))
