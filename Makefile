@@ -3,6 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 TRAILBENCH_HOME ?= $(CURDIR)/.trailbench
 export TRAILBENCH_HOME
+# Every run of the DAG is a process that imports all of the project: it must not compile it anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: env demo test lint ui bench clean
 

@@ -14,7 +14,7 @@ from assets.partitions import ARM_SHARDS, DROPS, EXPERIMENTS, RANGES, RELEASE_SH
 from assets.proofs import PROOFS
 from pipelines.evaluation.standing import CREDIBLE
 from resources import code
-from resources.code import code_version, sources
+from resources.code import VERSIONED_APART, _imports, code_version, sources
 
 GRAPH = defs.resolve_asset_graph()
 NODES = {key.to_user_string(): GRAPH.get(key) for key in GRAPH.materializable_asset_keys}
@@ -125,6 +125,23 @@ def test_a_code_version_holds_everything_that_is_imported() -> None:
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("pipelines.commerce."):
                 assert node.module in {*closure, "pipelines.commerce.settings"}, f"{file}: {node.module}"
+
+
+def test_imports_are_those_of_the_syntax_tree() -> None:
+    found = 0
+    for file in sorted((Path(__file__).parents[2] / "pipelines").rglob("*.py")):
+        nodes = list(ast.walk(ast.parse(file.read_text())))
+        plain = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+        of = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.module]
+        names = (
+            plain
+            | {node.module for node in of}
+            | {f"{node.module}.{alias.name}" for node in of for alias in node.names}
+        )
+        own = {name for name in names if name.startswith("pipelines.")} - VERSIONED_APART
+        assert set(_imports(file)) == own, file
+        found += len(own)
+    assert found > 1_000
 
 
 def test_a_code_version_changes_with_the_text_of_an_imported_module(
