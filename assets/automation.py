@@ -6,14 +6,15 @@ from collections.abc import Iterator, Mapping
 
 import dagster as dg
 from dagster._core.definitions.assets.graph.base_asset_graph import BaseAssetGraph
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from assets.fetching import FOLDER, range_key
 from assets.launching import launch_release, name_release
 from assets.partitions import ARM_SHARDS, DROPS, EXPERIMENTS, RANGES, RELEASE_SHARDS, RELEASES
 from pipelines.hashing import digest_json
+from pipelines.thresholds import wrong_values
 from pipelines.tracks import ALL_SOURCES, Track, track_of
-from pipelines.yaml_text import read_yaml_file
+from pipelines.yaml_text import BadYaml, read_yaml_file
 from resources.chain.fetching import SOURCE as FETCHED
 from resources.chain.fetching import final_head, finished_ranges, next_range
 from resources.chain.settings import ChainError, ChainSettings
@@ -245,9 +246,16 @@ def chain_head(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.Skip
 
 
 def home_settings_of(home: Home, track: Track) -> BaseModel:
-    """Thresholds of releases that start by themselves: `<home>/<track>.yaml`, else the defaults."""
+    """Thresholds of releases that start by themselves: `<home>/<track>.yaml`, else the defaults.
+
+    Raises `BadYaml` for a file that is none, and one that holds no settings or a wrong value.
+    """
     path = home.folder / f"{track.name}.yaml"
-    return track.settings(**((read_yaml_file(path) or {}) if path.is_file() else {}))
+    values = (read_yaml_file(path) or {}) if path.is_file() else {}
+    try:
+        return track.settings.model_validate(values)
+    except ValidationError as error:
+        raise BadYaml(str(path), wrong_values(error, track.settings)) from None
 
 
 def waiting_releases(home: Home) -> Iterator[ReleaseSpec]:

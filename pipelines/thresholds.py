@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError
 from pydantic.fields import FieldInfo
 
 
@@ -20,6 +20,12 @@ def settings_stated(settings: BaseModel) -> list[dict[str, str]]:
     """The rows of `settings_table` with the `value` that each has in these settings."""
     values = settings.model_dump(mode="json")
     return [{**row, "value": _written(values[row["name"]])} for row in settings_table(type(settings))]
+
+
+def wrong_values(error: ValidationError, model: type[BaseModel]) -> str:
+    """What is wrong with values that were to be settings of `model`, and which settings there are."""
+    wrong = (": ".join(filter(None, [".".join(map(str, item["loc"])), item["msg"]])) for item in error.errors())
+    return f"{'; '.join(wrong)}; settings are {', '.join(model.model_fields)}"
 
 
 def _row(field: FieldInfo) -> dict[str, str]:

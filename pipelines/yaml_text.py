@@ -10,7 +10,11 @@ MOST = 100_000
 
 
 class BadYaml(ValueError):
-    """A file that is no usable YAML; names it, the line where there is one, and what is wrong."""
+    """A file that is no usable YAML: `where`, which names it and the line where there is one, and what is wrong."""
+
+    def __init__(self, where: str, what: str) -> None:
+        super().__init__(f"{where}: {what}")
+        self.where = where
 
 
 def read_yaml(text: str, file: str) -> Any:
@@ -26,12 +30,18 @@ def read_yaml(text: str, file: str) -> Any:
             return None
         _size(root, file, {})
         return yaml.load(text, _Loader)
+    except BadYaml:
+        raise
     except RecursionError as error:
-        raise BadYaml(f"{file}: is nested too deep, or in itself") from error
+        raise BadYaml(file, "is nested too deep, or in itself") from error
+    except _Wrong as error:
+        raise BadYaml(place(file, error.mark), str(error)) from error
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = place(file, mark) if mark else file
-        raise BadYaml(f"{where}: not YAML: {getattr(error, 'problem', None) or error}") from error
+        raise BadYaml(where, f"not YAML: {' '.join(str(getattr(error, 'problem', None) or error).split())}") from error
+    except (ValueError, OverflowError) as error:
+        raise BadYaml(file, f"not YAML: a character that there is not ({error})") from error
 
 
 def read_yaml_file(path: Path) -> Any:
@@ -39,7 +49,7 @@ def read_yaml_file(path: Path) -> Any:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise BadYaml(f"{path}: is not UTF-8 (byte {error.start}); save it as UTF-8") from error
+        raise BadYaml(str(path), f"is not UTF-8 (byte {error.start}); save it as UTF-8") from error
     return read_yaml(text, str(path))
 
 
@@ -54,17 +64,28 @@ class _Loader(yaml.SafeLoader):
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         kind = node.tag.removeprefix("tag:yaml.org,2002:")
         if kind in ("int", "float") and ":" in node.value:
-            raise _wrong(node, f"{node.value} is read as a number to base 60; put it in quotes, or write the number")
+            raise _Wrong(node, f"{node.value} is read as a number to base 60; put it in quotes, or write the number")
         if kind in ("binary", "omap", "pairs", "set"):
-            raise _wrong(node, f"!!{kind} has no meaning here; write a list or a map")
+            raise _Wrong(node, f"!!{kind} has no meaning here; write a list or a map")
         try:
-            return super().construct_object(node, deep)
+            value = super().construct_object(node, deep)
+        except yaml.YAMLError:
+            raise
         except ValueError as error:
-            raise _wrong(node, str(error)) from error
+            raise _Wrong(node, f"not YAML: {error}") from error
+        except (LookupError, TypeError, AttributeError) as error:
+            raise _Wrong(node, f"!!{kind} is no tag for {node.value!r}") from error
+        if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+            raise _Wrong(node, "a number beyond 64 bits; write a smaller one")
+        return value
 
 
-def _wrong(node: yaml.Node, problem: str) -> yaml.YAMLError:
-    return yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
+class _Wrong(yaml.YAMLError):
+    """A node that is YAML, and no value here."""
+
+    def __init__(self, node: yaml.Node, problem: str) -> None:
+        super().__init__(problem)
+        self.mark = node.start_mark
 
 
 def _size(node: yaml.Node, file: str, known: dict[int, int]) -> int:
@@ -73,17 +94,19 @@ def _size(node: yaml.Node, file: str, known: dict[int, int]) -> int:
         return known[id(node)]
     children: list[yaml.Node] = []
     if isinstance(node, yaml.MappingNode):
-        names: set[str] = set()
+        names: set[Any] = set()
         for key, child in node.value:
             if not isinstance(key, yaml.ScalarNode):
-                raise BadYaml(f"{place(file, key.start_mark)}: a field has no name but a list or a map")
-            if key.value in names:
-                raise BadYaml(f"{place(file, key.start_mark)}: {key.value} is given twice")
-            names.add(key.value)
+                raise BadYaml(place(file, key.start_mark), "a field has no name but a list or a map")
+            # `1` and `0x1` are one name.
+            name = key.value if key.tag.endswith((":str", ":merge")) else _Loader("").construct_object(key)
+            if name in names:
+                raise _Wrong(key, f"{key.value} is given twice")
+            names.add(name)
             children.append(child)
     elif isinstance(node, yaml.SequenceNode):
         children = node.value
     known[id(node)] = 1 + sum(_size(child, file, known) for child in children)
     if known[id(node)] > MOST:
-        raise BadYaml(f"{place(file, node.start_mark)}: comes to more than {MOST:,} values; write fewer aliases")
+        raise BadYaml(place(file, node.start_mark), f"comes to more than {MOST:,} values; write fewer aliases")
     return known[id(node)]

@@ -17,9 +17,11 @@ def aliases(levels: int, width: int = 9) -> str:
 def test_aliases_that_stand_for_too_much_are_refused_at_their_line() -> None:
     # A level of width 9 and n further ones is (9^(n+2) - 1) / 8 values: 66,430 at the fifth, 597,871 at the sixth.
     assert 66_430 < MOST < 597_871
-    with pytest.raises(BadYaml, match=r"f, line 6: comes to more than 100,000 values; write fewer aliases"):
+    with pytest.raises(BadYaml, match=r"^f, line 6: comes to more than 100,000 values; write fewer aliases"):
         read_yaml(aliases(9), "f")
     assert len(read_yaml(aliases(4), "f")["l3"]) == 9
+    merged = "o: &o {k: 1}\ni: {j: &y {<<: *o, l: 2}}\nz: {<<: *y, k: 3}\n"
+    assert read_yaml(merged, "f")["z"] == {"k": 3, "l": 2}, "what is merged is not given twice"
     assert read_yaml("a: &x {b: 1}\nc: {<<: *x, d: 2}\n", "f")["c"] == {"b": 1, "d": 2}
 
 
@@ -31,10 +33,16 @@ def test_aliases_that_stand_for_too_much_are_refused_at_their_line() -> None:
         (b"[" * 5_000, r"f.yaml: is nested too deep"),
         (b"a: " + b"1" * 5_000, r"f.yaml, line 1: not YAML: Exceeds the limit"),
         (b"b: 1\na: 2024-02-30\n", r"f.yaml, line 2: not YAML: day is out of range"),
-        (b"b: 1\na: 1:30\n", r"f.yaml, line 2: not YAML: 1:30 is read as a number to base 60; put it in quotes"),
-        (b"a: [1:30.5]\n", r"f.yaml, line 1: not YAML: 1:30.5 is read as a number to base 60"),
-        (b"a: !!set {b}\n", r"f.yaml, line 1: not YAML: !!set has no meaning here; write a list or a map"),
+        (b"b: 1\na: 1:30\n", r"f.yaml, line 2: 1:30 is read as a number to base 60; put it in quotes"),
+        (b"a: [1:30.5]\n", r"f.yaml, line 1: 1:30.5 is read as a number to base 60"),
+        (b"a: !!set {b}\n", r"f.yaml, line 1: !!set has no meaning here; write a list or a map"),
         (b"a: {b: 1, b: 2}\n", r"f.yaml, line 1: b is given twice"),
+        (b"a: 1\nb: {1: x, 0x1: y}\n", r"f.yaml, line 2: 0x1 is given twice"),
+        (b"b: !!bool abc\n", r"f.yaml, line 1: !!bool is no tag for 'abc'"),
+        (b"b: !!timestamp abc\n", r"f.yaml, line 1: !!timestamp is no tag for 'abc'"),
+        (b'b: !!int ""\n', r"f.yaml, line 1: !!int is no tag for ''"),
+        (b'b: "\\U00110000"\n', r"f.yaml: not YAML: a character that there is not"),
+        (b"a: 0x" + b"f" * 16 + b"\n", r"f.yaml, line 1: a number beyond 64 bits"),
         (b"a: \x00\n", r"f.yaml: not YAML: .*special characters"),
     ],
 )

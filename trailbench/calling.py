@@ -180,6 +180,7 @@ def settings_of(config: dict[str, Any], track: str = "commerce") -> Any:
     """Thresholds of a configuration: its values, or those under `settings:`, over the defaults."""
     from pydantic import ValidationError
 
+    from pipelines.thresholds import wrong_values
     from pipelines.tracks import TRACKS
 
     model = TRACKS[track].settings
@@ -190,8 +191,7 @@ def settings_of(config: dict[str, Any], track: str = "commerce") -> Any:
     try:
         return model.model_validate({**values, **nested})
     except ValidationError as error:
-        wrong = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors())
-        raise typer.BadParameter(f"{wrong}; settings are {', '.join(model.model_fields)}") from error
+        raise typer.BadParameter(wrong_values(error, model)) from error
 
 
 OptionalSource = Annotated[

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from pipelines.hashing import digest_json
 from pipelines.models import Role
@@ -16,13 +16,7 @@ ReaderName = Annotated[
 """`embedding`, `llm`, or `llm:NAME` with the model that answers; of judges likewise, `grounded` or `grounded:NAME`."""
 
 
-def _bounded(value: str | int | float | bool) -> str | int | float | bool:
-    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
-        raise ValueError("is beyond 64 bits; write a smaller number")
-    return value
-
-
-Value = Annotated[str | int | float | bool, AfterValidator(_bounded)]
+Value = str | int | float | bool
 BUILDER, LABEL = "builder", "label"
 """Keys of a memory's configuration that name the model which builds it, and what tables call it; no part of the
 method's own settings."""

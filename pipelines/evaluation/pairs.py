@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 
 from pipelines.evaluation import intervals
+from pipelines.rounding import published
 
 ALPHA = 0.05
 Pair = tuple[int, int]
@@ -32,6 +33,7 @@ def pair_rows(
     users = np.broadcast_to(np.asarray(n_users, np.int64), len(pairs))
     known = np.where(users > 1, p, np.nan)
     p_holm = intervals.holm(known)
+    told = _as_told(p_holm)
     return pl.DataFrame(
         {
             "method": pl.Series([methods[a] for a, _ in pairs], dtype=pl.String),
@@ -43,7 +45,7 @@ def pair_rows(
             "high": means.high,
             "p": known,
             "p_holm": p_holm,
-            "separable": p_holm < ALPHA,
+            "separable": told < ALPHA,
         }
     )
 
@@ -51,10 +53,11 @@ def pair_rows(
 def ranks(
     methods: Sequence[str], value: intervals.Vector, pairs: pl.DataFrame, *, lower_is_better: bool = False
 ) -> dict[str, dict[str, object]]:
-    """`rank` (1 + methods with a better value) and tie `band`, by method.
+    """`rank` (1 + methods with a better value, as values are published) and tie `band`, by method.
 
     `pairs` are the rows of their table of differences. Methods without a value come last and share the last rank.
     """
+    value = _as_told(value)
     worth = np.where(np.isnan(value), -np.inf, -value if lower_is_better else value)
     place = sorted(range(len(methods)), key=lambda m: (-worth[m], methods[m]))
     names = [methods[m] for m in place]
@@ -65,3 +68,8 @@ def ranks(
         name: {"rank": 1 + int((worth > worth[m]).sum()), "band": band}
         for name, m, band in zip(names, place, bands, strict=True)
     }
+
+
+def _as_told(values: intervals.Vector) -> intervals.Vector:
+    """Figures as a table tells them: what is equal there must not be ranked, or told apart, by what is not."""
+    return published(pl.DataFrame({"figure": values}))["figure"].fill_null(np.nan).to_numpy()

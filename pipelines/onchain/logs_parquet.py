@@ -61,7 +61,7 @@ def _read(path: Path, scan: pl.LazyFrame, wanted: Sequence[pl.Expr], start: int,
         raise _damaged(path, start + 1, error) from None
     line = pl.int_range(start + 1, start + 1 + pl.len(), dtype=pl.Int64).alias(LINE)
     rows = rows.select(*wanted, line)
-    reasons = _too_many(rows) if "__topics" in rows.columns else None
+    reasons = _faults(rows["__topics"]) if "__topics" in rows.columns else None
     return RawChunk(rows.drop("__topics", strict=False), reasons, pl.DataFrame(schema=REFUSED), n_rows)
 
 
@@ -126,7 +126,8 @@ def _check(path: Path, source: str, name: str, dtype: pl.DataType) -> None:
         raise SourceError(path.name, None, f"column {source!r} holds {dtype}", f"Store it as {kinds}")
 
 
-def _too_many(rows: pl.DataFrame) -> pl.Series:
-    topics = rows["__topics"]
+def _faults(topics: pl.Series) -> pl.Series:
+    """What is wrong with lists of topics. A null at the end is room that arrays of one length have left."""
     size = topics.list.len() if isinstance(topics.dtype, pl.List) else topics.arr.len()
-    return pl.select(pl.when(size > 4).then(pl.lit("more than 4 topics"))).to_series()
+    missing = pl.when(topics.is_null()).then(pl.lit("topics are missing"))
+    return pl.select(missing.when(size > 4).then(pl.lit("more than 4 topics"))).to_series()

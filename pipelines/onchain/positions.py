@@ -19,7 +19,7 @@ _INT64_MAX = int(np.iinfo(np.int64).max)
 def follow(trades: pl.DataFrame, most: int | None = None) -> pl.DataFrame:
     """Trades of known markets in the order (wallet, place), each with where it stands and what is held after it.
 
-    With `most`, the first so many trades of a wallet in a market are all there is.
+    With `most`, the first so many trades of a wallet in a market are all there is; what comes later is not looked at.
 
     Adds to the columns of `trades`, in place of any of these names:
     - `event`: number of the trade among the wallet's, from 0;

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import (
     BaseSettings,
@@ -19,6 +18,7 @@ from pydantic_settings import (
 )
 
 from pipelines.models import ROLES
+from pipelines.yaml_text import BadYaml, read_yaml_file
 from resources.models.prices import Price
 
 Part = Literal["builder", "reader", "judge", "profile", "embedding"]
@@ -244,13 +244,10 @@ class _ModelFile(YamlConfigSettingsSource):
 
     def _read_file(self, file_path: Any) -> dict[str, Any]:
         try:
-            read = yaml.safe_load(file_path.read_text(encoding="utf-8"))
-        except yaml.MarkedYAMLError as error:
-            line = error.problem_mark.line + 1 if error.problem_mark else 1
-            raise ModelSettingsError(f"{file_path}:{line}: not YAML; correct the file") from None
-        except (yaml.YAMLError, ValueError, RecursionError):
-            # A byte that is no UTF-8, a date that is none. What it says may repeat a key.
-            raise ModelSettingsError(f"{file_path}: cannot be read as YAML in UTF-8; correct the file") from None
+            read = read_yaml_file(file_path)
+        except BadYaml as error:
+            # What it says after the place may repeat a key of the API.
+            raise ModelSettingsError(f"{error.where}: cannot be read as YAML in UTF-8; correct the file") from None
         if not isinstance(read or {}, dict):
             raise ModelSettingsError(f"{file_path}:1: expected settings by name")
         unknown = sorted(set(read or {}) - set(ModelSettings.model_fields))

@@ -94,10 +94,12 @@ def test_environment_beats_file_field_by_field(monkeypatch: pytest.MonkeyPatch, 
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("base_url: [", r"models\.yaml:\d+: not YAML"),
+        ("base_url: [", r"models\.yaml, line \d+: cannot be read as YAML"),
         ("- a\n", r"models\.yaml:1: expected settings"),
         ("concurency: 3\n", "no such setting: concurency"),
-        ("name: 2020-13-45\n", r"models\.yaml: cannot be read as YAML"),
+        ("name: 2020-13-45\n", r"models\.yaml, line 1: cannot be read as YAML"),
+        ("timeout_seconds: 1:30\n", r"models\.yaml, line 1: cannot be read as YAML"),
+        ("name: a\nname: b\n", r"models\.yaml, line 2: cannot be read as YAML"),
     ],
 )
 def test_a_bad_file_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str, says: str) -> None:

@@ -224,6 +224,16 @@ def test_a_fault_is_a_reject_with_its_line(tmp_path, fault):
     assert drop.counts.filter(pl.col("outcome") == "reject")["rows"].to_list() == [1]
 
 
+@pytest.mark.parametrize("kind", [pl.List(pl.String), pl.Array(pl.String, 4)])
+def test_lists_of_topics_that_are_missing_are_rejects_and_room_at_their_end_is_none(tmp_path, kind):
+    logs = some_logs()[:3]
+    topics = [(log["topics"] + [None] * 4)[:4] for log in logs]
+    flat = columns(logs).select(pl.exclude("^topic.$"), pl.Series("topics", [topics[0], None, topics[2]], kind))
+    drop = decode_drop([put(tmp_path / "x.parquet", _parquet(flat))])
+    assert drop.rejects.select("line", "reason").rows() == [(2, "topics are missing")]
+    assert int(drop.counts["rows"].sum()) == 3 and drop.rejects.height == 1
+
+
 @pytest.mark.parametrize("line", ['{"address": "0x', "[1]", "null", "42", '"text"', "{'a': 1}", "garbage", "{}{}"])
 def test_a_line_that_is_no_object_is_a_reject(tmp_path, line):
     logs = [json.dumps(log) for log in some_logs()[:3]]

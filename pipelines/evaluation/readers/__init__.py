@@ -11,6 +11,7 @@ from typing import Protocol
 import numpy as np
 import polars as pl
 
+from pipelines.rounding import unsigned_zero
 from pipelines.schema import conform
 
 UNIT = ["user_id", "transition_index", "pool"]
@@ -124,7 +125,7 @@ def readings_from_scores(scored: pl.DataFrame) -> pl.DataFrame:
     """
     if not scored["score"].is_finite().all():
         raise ValueError("a reader gave a score that is not finite; scores must be real numbers")
-    ranked = scored.with_columns(pl.col("score").round(SCORE_DECIMALS) + 0.0)
+    ranked = scored.with_columns(unsigned_zero(pl.col("score").round(SCORE_DECIMALS)))
     chosen = (
         ranked.sort([*UNIT, "score", "position"], descending=[False, False, False, True, False])
         .group_by(UNIT, maintain_order=True)
