@@ -187,7 +187,8 @@ def prediction_differences(frames: Frames, settings: Any) -> list[Finding]:
             "of_values",
             "where every method was asked every target, the difference is that of their values",
             frame.join(pairs, on=pair, maintain_order="left").join(asked, on=_BOARD, maintain_order="left"),
-            (pl.col("__missed") == 0) & _differ(pl.col("difference"), pl.col("value") - pl.col("__value")),
+            (pl.col("__missed") == 0)
+            & _differ(pl.col("difference"), pl.col("value") - pl.col("__value"), "value", "__value"),
         ),
     ]
 
@@ -196,9 +197,14 @@ def _sign(metric: pl.Expr) -> pl.Expr:
     return pl.when(metric == "accuracy").then(1).otherwise(-1)
 
 
-def _differ(one: pl.Expr, other: pl.Expr) -> pl.Expr:
-    """Further apart than rounding explains; null where either is."""
-    return (one - other).abs() > _HAIR * pl.max_horizontal(1.0, one.abs() * 1e-3)
+def _differ(one: pl.Expr, other: pl.Expr, *of: str) -> pl.Expr:
+    """Further apart than rounding explains, that of the columns `of` included; null where either is.
+
+    Figures have ten digits (`rounding.published`).
+    """
+    return (one - other).abs() > _HAIR * pl.max_horizontal(
+        1.0, one.abs() * 1e-2, *(pl.col(name).abs() * 1e-2 for name in of)
+    )
 
 
 PREDICTIONS = {
