@@ -31,10 +31,11 @@ def export_folder(to: Path, says: Mapping[str, Any]) -> Iterator[Path]:
     being written by another export.
     """
     to = to.absolute()
-    refuse_foreign(to)
     part, old = to.with_name(f".{to.name}.partial"), to.with_name(f".{to.name}.replaced")
     with _alone(to):
+        # Not before: a folder that another export is replacing moves while one looks into it.
         _restore(to, old)
+        refuse_foreign(to)
         _remove(part)
         part.mkdir()
         try:
