@@ -25,7 +25,7 @@ from pipelines.onchain.histories import histories
 from pipelines.onchain.known_markets import conditions_of_chain, known_tokens
 from pipelines.onchain.ledger import ledger
 from pipelines.onchain.packing import packed
-from pipelines.onchain.positions import follow, follow_ledger, positions
+from pipelines.onchain.positions import FOLLOWED, follow, follow_ledger, positions
 from pipelines.onchain.rederiving import support_trades
 from pipelines.onchain.settings import OnchainSettings
 from pipelines.onchain.support import pool_of
@@ -109,7 +109,7 @@ def path(files: list[Path], shards: int, clock: Callable[[str], Any]) -> tuple[d
             for shard in range(shards):
                 trades = attach_markets(_shard(folder, "trades", shard), tokens)
                 trades.write_parquet(folder / f"known-{shard}-0.parquet", compression="lz4")
-                wallets, left, _ = assess(features, follow(trades), SETTINGS)
+                wallets, left, _ = assess(features, follow(trades.select(FOLLOWED)), SETTINGS)
                 judged.append((wallets, left))
             drawn = draw(pl.concat([wallets for wallets, _ in judged]), SETTINGS)
             cohort = drawn.select("wallet", "cohort")
@@ -126,9 +126,9 @@ def path(files: list[Path], shards: int, clock: Callable[[str], Any]) -> tuple[d
                 )
                 del trades, changes
                 held = positions(own, moved)
-                plain = own.drop("cohort", "rank")
+                plain = own.drop("cohort")
                 tables = {
-                    "own": own,
+                    "own": own.select(ONCHAIN_TABLES["cohort_trades"].schema.names()),
                     "positions": held,
                     "belief_instances": belief_instances(plain, held, cohort, SETTINGS),
                     "trade_instances": trade_instances(plain, cohort, SETTINGS),

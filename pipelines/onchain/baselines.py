@@ -13,7 +13,7 @@ import polars as pl
 from pipelines.onchain.beliefs import FLAT, labels
 from pipelines.onchain.board_tables import PREDICTION_TABLES
 from pipelines.onchain.medians import median_before, most_before, others_before
-from pipelines.onchain.ordering import Bools, Ints, codes, place, places, starts_of
+from pipelines.onchain.ordering import Bools, Ints, codes, place, places, runs, starts_of
 from pipelines.onchain.positions import PAIR
 
 BELIEF_BASELINES = ("majority_side", "last_side")
@@ -74,9 +74,7 @@ def last_side(targets: pl.DataFrame, own: pl.DataFrame) -> pl.DataFrame:
         .sort(*PAIR, "outcome", "event")
         .unique([*PAIR, "outcome"], keep="last", maintain_order=True)
     )
-    _, wallet = codes(held["wallet"])
-    _, market = codes(held["condition_id"])
-    starts = starts_of(wallet, market)
+    starts = starts_of(runs(held["wallet"]), runs(held["condition_id"]))
     state = labels(held["position_after"].to_numpy(), held["outcome"].cast(pl.Int64).to_numpy(), starts)
     here = held[starts[:-1]].select(PAIR).with_columns(
         pl.Series("here", state.side), pl.Series("here_confidence", state.top / np.maximum(state.mass, 1))

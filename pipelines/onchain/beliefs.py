@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from pipelines.onchain.ordering import Bools, Ints, codes, place, starts_of
+from pipelines.onchain.ordering import Bools, Ints, place, runs, starts_of
 from pipelines.onchain.positions import PAIR
 from pipelines.onchain.settings import OnchainSettings
 from pipelines.onchain.splits import split_codes, split_column
@@ -57,9 +57,7 @@ def belief_instances(
     """
     of_positions = positions.sort(*PAIR, "outcome")
     outcome = of_positions["outcome"].cast(pl.Int64).to_numpy()
-    _, wallet = codes(of_positions["wallet"])
-    _, market = codes(of_positions["condition_id"])
-    starts = starts_of(wallet, market)
+    starts = starts_of(runs(of_positions["wallet"]), runs(of_positions["condition_id"]))
     trade_only = labels(of_positions["trade_only"].to_numpy(), outcome, starts)
     full = labels(of_positions["full"].to_numpy(), outcome, starts)
     last = followed.filter("last_of_market").select(
@@ -89,8 +87,7 @@ def belief_instances(
         )
         .sort(pl.col("wallet"), place("cut_block", "cut_log_index"))
     )
-    _, wallet = codes(rows["wallet"])
-    split = split_codes(wallet, settings.belief_split_percent, settings.belief_split_rule)
+    split = split_codes(runs(rows["wallet"]), settings.belief_split_percent, settings.belief_split_rule)
     return (
         rows.with_columns(split_column(split))
         .select(pl.col(name).cast(dtype) for name, dtype in ONCHAIN_TABLES["belief_instances"].schema.items())

@@ -4,7 +4,7 @@ from typing import TypeVar
 
 import polars as pl
 
-from pipelines.onchain.positions import follow
+from pipelines.onchain.positions import FOLLOWED, follow
 from pipelines.onchain.settings import OnchainSettings
 from pipelines.onchain.step_tables import STEP_TABLES
 from pipelines.onchain.wallets import assess, log_features
@@ -22,7 +22,7 @@ def candidates(
     contracts = pools["pool"].implode()
     seen = appearances.filter(~pl.col("wallet").is_in(contracts))
     held = trades.filter(~pl.col("wallet").is_in(contracts))
-    made = assess(log_features(seen.lazy()), follow(held), settings)
+    made = assess(log_features(seen.lazy()), follow(held.select(FOLLOWED)), settings)
     tables = (STEP_TABLES[name] for name in ("candidates", "sequences", "filter_counts"))
     wallets, left, counts = (
         rows.select(pl.col(name).cast(dtype) for name, dtype in table.schema.items())

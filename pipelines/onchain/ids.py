@@ -6,6 +6,7 @@ Needs the Keccak of pycryptodome (`Crypto.Hash.keccak`), which web3 brings along
 from functools import cache
 
 import polars as pl
+from gmpy2 import jacobi
 
 from pipelines.onchain.contracts import NEG_RISK_ADAPTER, USDC_E, WRAPPED_COLLATERAL
 from pipelines.onchain.tables import ONCHAIN_TABLES
@@ -36,10 +37,8 @@ def collection_id(condition: bytes, index_set: int) -> bytes:
     x = start
     while True:
         x = (x + 1) % _PRIME
-        square = (x * x * x + 3) % _PRIME
-        # The prime is 3 mod 4, so this power is a root whenever there is one.
-        root = pow(square, (_PRIME + 1) // 4, _PRIME)
-        if root * root % _PRIME == square:
+        # Whether there is a point at x; which of its two y is taken is no part of the id.
+        if jacobi(x * x * x + 3, _PRIME) >= 0:
             break
     return (x ^ _SIGN if start & _ODD else x).to_bytes(32, "big")
 

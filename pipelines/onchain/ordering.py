@@ -52,10 +52,18 @@ def codes(values: pl.Series, among: pl.Series | None = None) -> tuple[pl.Series,
 
     With `among` (distinct, ascending) the codes are places in it, and -1 for a value that it lacks.
     """
-    keys = values.drop_nulls().unique().sort() if among is None else among
+    encoded = values.to_arrow().dictionary_encode()
+    distinct = pl.Series("value", encoded.dictionary, dtype=values.dtype)
+    keys = distinct.sort().alias(values.name) if among is None else among
     table = pl.DataFrame({"value": keys, "code": np.arange(len(keys), dtype=np.int64)})
-    found = values.rename("value").to_frame().join(table, on="value", how="left", maintain_order="left")
-    return keys, found["code"].fill_null(-1).to_numpy()
+    code = distinct.to_frame().join(table, on="value", how="left", maintain_order="left")["code"].fill_null(-1)
+    # The last entry is that of a null.
+    return keys, np.append(code.to_numpy(), -1)[encoded.indices.fill_null(len(distinct)).to_numpy()]
+
+
+def runs(values: pl.Series) -> Ints:
+    """For every row the number of the run of equal values that it is in, from 0."""
+    return values.rle_id().cast(pl.Int64).to_numpy()
 
 
 def starts_of(*groups: Ints) -> Ints:

@@ -13,6 +13,8 @@ from pipelines.onchain.ordering import Bools, Ints, codes, grouped, number_in_ru
 from pipelines.onchain.settings import OnchainSettings
 
 PAIR = ["wallet", "condition_id"]
+FOLLOWED = [*PAIR, "outcome", "direction", "amount", "block_number", "log_index"]
+"""Columns of a trade that `follow` reads."""
 _INT64_MAX = int(np.iinfo(np.int64).max)
 
 

@@ -98,7 +98,7 @@ def followed_ledger(chain: Tables, settings: OnchainSettings) -> pl.DataFrame:
 def support_trades(cohort: pl.DataFrame, wallets: pl.DataFrame) -> pl.DataFrame:
     """Table `support_trades` of the `cohort_trades` of all shards and the draw."""
     rows = cohort.filter(pl.col("cohort").cast(pl.String) == "support")
-    ranked = rows.drop("rank", strict=False).join(wallets.select("wallet", "rank"), on="wallet")
+    ranked = rows.join(wallets.select("wallet", "rank"), on="wallet")
     table = PUBLISHED["support_trades"]
     return ranked.select(pl.col(name).cast(dtype) for name, dtype in table.schema.items()).sort(table.sort_by)
 
@@ -106,7 +106,7 @@ def support_trades(cohort: pl.DataFrame, wallets: pl.DataFrame) -> pl.DataFrame:
 def _labelled(
     own: pl.DataFrame, moved: pl.DataFrame, wallets: pl.DataFrame, chain: Tables, settings: OnchainSettings
 ) -> dict[str, pl.DataFrame]:
-    cohort, plain = wallets.select("wallet", "cohort"), own.drop("cohort", "rank")
+    cohort, plain = wallets.select("wallet", "cohort"), own.drop("cohort")
     held = positions(follow(own), moved)
     return {
         "cohort_trades": own.select(PUBLISHED["cohort_trades"].schema.names()),

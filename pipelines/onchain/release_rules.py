@@ -7,7 +7,7 @@ import polars as pl
 
 from pipelines.onchain import ids, splits
 from pipelines.onchain.histories import violations as late_rows
-from pipelines.onchain.ordering import codes, place, starts_of
+from pipelines.onchain.ordering import place, runs, starts_of
 from pipelines.onchain.settings import OnchainSettings, SplitRule
 
 VIOLATIONS = pl.Schema({"rule": pl.String, "detail": pl.String})
@@ -124,8 +124,7 @@ def nothing_late(histories: pl.DataFrame, cohort_trades: pl.DataFrame, support: 
 def split_in_time(instances: pl.DataFrame, order: list[str], percent: int, rule: SplitRule) -> pl.DataFrame:
     """Every wallet's instances are split in the order of the chain, in the stated proportions."""
     rows = instances.sort("wallet", *order)
-    _, wallet = codes(rows["wallet"])
-    train, validation, test = splits.sizes(np.diff(starts_of(wallet)), percent, rule)
+    train, validation, test = splits.sizes(np.diff(starts_of(runs(rows["wallet"]))), percent, rule)
     found = (
         rows.group_by("wallet", maintain_order=True)
         .agg(

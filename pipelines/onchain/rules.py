@@ -12,7 +12,7 @@ import polars as pl
 
 from pipelines.onchain import baselines
 from pipelines.onchain.beliefs import labels
-from pipelines.onchain.ordering import codes, starts_of
+from pipelines.onchain.ordering import runs, starts_of
 from pipelines.onchain.positions import PAIR
 
 _TRADE = ["wallet", "event", "condition_id", "block_number", "log_index", "direction", "amount", "split"]
@@ -66,9 +66,7 @@ def reads_others(method: str) -> bool:
 def _final(own: pl.DataFrame) -> pl.DataFrame:
     """Side and confidence that every wallet–market ends with: wallet, condition_id, side, confidence."""
     held = own.sort(*PAIR, "outcome", "event").unique([*PAIR, "outcome"], keep="last", maintain_order=True)
-    _, wallet = codes(held["wallet"])
-    _, market = codes(held["condition_id"])
-    starts = starts_of(wallet, market)
+    starts = starts_of(runs(held["wallet"]), runs(held["condition_id"]))
     state = labels(held["position_after"].to_numpy(), held["outcome"].cast(pl.Int64).to_numpy(), starts)
     confidence = state.top / state.mass.clip(1)
     return held[starts[:-1]].select(PAIR).with_columns(

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from pipelines.onchain.ordering import codes
+from pipelines.onchain.ordering import runs
 from pipelines.onchain.settings import OnchainSettings
 from pipelines.onchain.splits import split_codes, split_column
 from pipelines.onchain.tables import ONCHAIN_TABLES
@@ -31,8 +31,7 @@ def trade_instances(followed: pl.DataFrame, cohort: pl.DataFrame, settings: Onch
     order on the chain, over all markets. `amount` is in base units, 10⁻⁶ share, and `shares` the same in shares.
     """
     rows = followed.join(cohort.select("wallet", "cohort"), on="wallet", maintain_order="left").with_columns(action())
-    _, wallet = codes(rows["wallet"])
-    split = split_codes(wallet, settings.trade_split_percent, settings.trade_split_rule)
+    split = split_codes(runs(rows["wallet"]), settings.trade_split_percent, settings.trade_split_rule)
     # Divided outside the expression, which would multiply by a rounded 10⁻⁶.
     shares = pl.Series("shares", rows["amount"].to_numpy() / 1e6)
     return rows.with_columns(split_column(split), shares).select(

@@ -15,7 +15,7 @@ import polars as pl
 from pipelines.hashing import key64, key64_column, mix64
 from pipelines.onchain.abi import EVENTS
 from pipelines.onchain.contracts import PROTOCOL
-from pipelines.onchain.ordering import Ints, codes, starts_of
+from pipelines.onchain.ordering import Ints, runs, starts_of
 from pipelines.onchain.positions import PAIR, follow
 from pipelines.onchain.settings import OnchainSettings
 from pipelines.onchain.tables import ONCHAIN_TABLES
@@ -167,8 +167,7 @@ def traded_features(followed: pl.DataFrame, settings: OnchainSettings) -> pl.Dat
         pl.len().cast(pl.Int64).alias("markets"),
         pl.col("rows").max().alias("busiest_market_trades"),
     )
-    _, wallet = codes(followed["wallet"])
-    starts = starts_of(wallet)
+    starts = starts_of(runs(followed["wallet"]))
     bursts = _bursts(starts, followed["block_number"].to_numpy(), settings.burst_blocks)
     window = followed[starts[:-1]].select("wallet").with_columns(pl.Series("busiest_window_trades", bursts))
     return counts.join(window, on="wallet").sort("wallet")
@@ -276,15 +275,15 @@ def shares(n: int, settings: OnchainSettings) -> tuple[int, int]:
 def cohort_trades(
     trades: pl.DataFrame, wallets: pl.DataFrame, left: pl.DataFrame, settings: OnchainSettings
 ) -> pl.DataFrame:
-    """`positions.follow` of the trades in the sequences `left` of drawn wallets, with their `cohort` and `rank`.
+    """`positions.follow` of the trades in the sequences `left` of drawn wallets: the table `cohort_trades` and marks.
 
-    Numbers count what passed; with keep_first the rows beyond `max_rows` are gone. The table
-    `cohort_trades` is a selection of its columns.
+    Numbers count what passed; with keep_first the rows beyond `max_rows` are gone.
     """
+    told = [name for name in ONCHAIN_TABLES["cohort_trades"].schema if name in trades.columns]
     drawn = wallets.filter(pl.col("cohort").cast(pl.String).is_in(["evaluation", "support"]))
-    # One join over the wide rows: wallets meet their sequences first.
-    members = left.select(PAIR).join(drawn.select("wallet", "cohort", "rank"), on="wallet")
-    rows = up_to_last_block(trades, settings).join(members, on=PAIR)
+    # One join over the rows: wallets meet their sequences first.
+    members = left.select(PAIR).join(drawn.select("wallet", "cohort"), on="wallet")
+    rows = up_to_last_block(trades, settings).select(told).join(members, on=PAIR)
     return follow(rows, settings.max_rows if settings.over_max_rows == "keep_first" else None)
 
 

@@ -16,6 +16,7 @@ from pipelines.onchain.markets import markets, token_map
 from pipelines.onchain.positions import follow, follow_ledger, positions
 from pipelines.onchain.profiles import profiles
 from pipelines.onchain.redemptions import reconcile, share_reconciled
+from pipelines.onchain.rederiving import support_trades
 from pipelines.onchain.rules import answers, known
 from pipelines.onchain.scores import units
 from pipelines.onchain.settings import OnchainSettings
@@ -58,7 +59,7 @@ def build(shards: list[pl.DataFrame]) -> Tables:
     for shard, (_, left, _) in zip(shards, assessed, strict=True):
         own = cohort_trades(shard, wallets, left, LIMITS)
         held = positions(own, follow_ledger(ledger({"trades": shard}), empty("resolutions"), LIMITS))
-        cohort, plain = wallets.select("wallet", "cohort"), own.drop("cohort", "rank")
+        cohort, plain = wallets.select("wallet", "cohort"), own.drop("cohort")
         parts.append(
             {
                 "own": own,
@@ -68,7 +69,7 @@ def build(shards: list[pl.DataFrame]) -> Tables:
             }
         )
     # What a shard needs of the others: support trades for retrieval, and train rows for the baselines.
-    support = pl.concat([part["own"].filter(pl.col("cohort") == "support") for part in parts])
+    support = support_trades(pl.concat([part["own"] for part in parts]), wallets)
     pool = pool_of(support)
     for part in parts:
         belief, trade = part["belief"].filter(EVALUATED), part["trade"].filter(EVALUATED)
@@ -107,7 +108,7 @@ def test_a_market_that_no_support_wallet_knows_shows_nobody() -> None:
     made = build([trades(*world(8, 400, wallets=14, markets=6, blocks=60))])
     own, of = made["own"], [made[layer].filter(EVALUATED) for layer in ("trade", "belief")]
     shown = made["histories"].filter(pl.col("support").list.len() > 0)
-    support = own.filter(pl.col("cohort") == "support")
+    support = support_trades(own, made["wallets"])
     left_out = shown["condition_id"].mode()[0]
     less = histories(own, *of, pool_of(support.filter(pl.col("condition_id") != left_out)), LIMITS)
     there = pl.col("condition_id") == left_out
@@ -127,7 +128,9 @@ def test_a_shard_without_a_wallet_gives_empty_tables() -> None:
         assert made[name].is_empty()
     assert made["holdings"].schema == ONCHAIN_TABLES["holdings"].schema
     for interface in ("direct", "retrieval", "profile", "none"):
-        assert gather(made["histories"], made["own"], made["own"], interface).is_empty()
+        assert gather(
+            made["histories"], made["own"], support_trades(made["own"], made["wallets"]), interface
+        ).is_empty()
     described = markets(read_markets("[]")[0])
     assert token_map(described).is_empty()
     assert profiles(made["own"], made["histories"], described, "trade").is_empty()
