@@ -1,13 +1,21 @@
 """How a threshold is declared and listed: default, bounds, meaning, unit, and where it comes from."""
 
+from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, Field, ValidationError
 from pydantic.fields import FieldInfo
 
+from pipelines.yaml_text import place_of
+
 
 def setting(default: Any, meaning: str, *, unit: str, origin: str, **bounds: Any) -> Any:
-    """A field of a settings model with its unit and origin (`paper §…` | `ours`)."""
+    """A field of a settings model with its unit and origin (`paper §…` | `ours`).
+
+    A number is a number: `true` is not 1, nor is "1".
+    """
+    if type(default) in (bool, int, float):
+        bounds["strict"] = True
     return Field(default=default, description=meaning, json_schema_extra={"unit": unit, "origin": origin}, **bounds)
 
 
@@ -22,10 +30,21 @@ def settings_stated(settings: BaseModel) -> list[dict[str, str]]:
     return [{**row, "value": _written(values[row["name"]])} for row in settings_table(type(settings))]
 
 
-def wrong_values(error: ValidationError, model: type[BaseModel]) -> str:
-    """What is wrong with values that were to be settings of `model`, and which settings there are."""
-    wrong = (": ".join(filter(None, [".".join(map(str, item["loc"])), item["msg"]])) for item in error.errors())
-    return f"{'; '.join(wrong)}; settings are {', '.join(model.model_fields)}"
+def wrong_values(error: ValidationError, model: type[BaseModel], file: Path) -> str:
+    """What is wrong with values of a YAML file that were to be settings of `model`, and which settings there are.
+
+    Every fault has its line; values may stand under `settings`.
+    """
+    text = file.read_text(encoding="utf-8-sig")
+
+    def told(item: Any) -> str:
+        path = item["loc"]
+        at, steps = place_of(text, str(file), ("settings", *path))
+        if len(steps) <= len(path):
+            at, _ = place_of(text, str(file), path)
+        return ": ".join(filter(None, [at, ".".join(map(str, path)), item["msg"]]))
+
+    return f"{'; '.join(map(told, error.errors()))}; settings are {', '.join(model.model_fields)}"
 
 
 def _row(field: FieldInfo) -> dict[str, str]:

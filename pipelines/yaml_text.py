@@ -1,5 +1,7 @@
 """YAML that people write, read with the line where it is wrong (ours)."""
 
+from collections.abc import Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +58,40 @@ def read_yaml_file(path: Path) -> Any:
 def place(file: str, mark: yaml.Mark) -> str:
     """A file and a line of it, as errors name them."""
     return f"{file}, line {mark.line + 1}"
+
+
+def place_of(text: str, file: str, path: Sequence[str | int]) -> tuple[str, list[str]]:
+    """Where in YAML text a path of keys, indices and values leads to, as far as the text goes, and the steps taken.
+
+    The place is the file and the line. `[key]` at the end is the key itself instead of what it stands for.
+    """
+    root = yaml.compose(text, Loader=yaml.SafeLoader)
+    if root is None:
+        return file, []
+    node, steps = _node_at(root, path)
+    return place(file, node.start_mark), steps
+
+
+def _node_at(root: yaml.Node, path: Sequence[str | int]) -> tuple[yaml.Node, list[str]]:
+    node, steps = root, []
+    for step, following in zip_longest(path, path[1:]):
+        if isinstance(node, yaml.MappingNode):
+            found = next((pair for pair in node.value if pair[0].value == str(step)), None)
+            if found is None:
+                break
+            node = found[0] if following == "[key]" else found[1]
+        elif isinstance(node, yaml.SequenceNode):
+            named = [one for one in node.value if one.value == step]
+            if isinstance(step, int) and step < len(node.value):
+                node = node.value[step]
+            elif named:
+                node = named[0]
+            else:
+                break
+        else:
+            break
+        steps.append(str(step))
+    return node, steps
 
 
 class _Loader(yaml.SafeLoader):

@@ -169,7 +169,7 @@ def spawn() -> Callable[..., "subprocess.Popen[str]"]:
 
 @pytest.fixture(scope="session")
 def made_once(
-    tmp_path_factory: pytest.TempPathFactory, worker_id: str
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Callable[[str, Callable[[Path], dict[str, Any]]], SimpleNamespace]:
     """Make a folder in one of the processes that share the tests; each gets a copy: `made_once(name, make)`.
 
@@ -178,7 +178,7 @@ def made_once(
 
     def get(name: str, make: Callable[[Path], dict[str, Any]]) -> SimpleNamespace:
         mine = tmp_path_factory.getbasetemp()
-        shared = (mine if worker_id == "master" else mine.parent) / f"shared-{name}"
+        shared = (mine.parent if "PYTEST_XDIST_WORKER" in os.environ else mine) / f"shared-{name}"
         own, known = tmp_path_factory.mktemp(name), shared / "known.json"
         with FileLock(f"{shared}.lock"):
             if not known.exists():

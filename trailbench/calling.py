@@ -111,9 +111,15 @@ class Asked:
             raise MissingColumn(error.file, error.line, what, error.remedy) from error
 
 
-def asked(source: str, paths: list[Path], mapping: Path | None, config: dict[str, Any] | None = None) -> Asked:
+def asked(
+    source: str,
+    paths: list[Path],
+    mapping: Path | None,
+    config: dict[str, Any] | None = None,
+    config_file: Path | None = None,
+) -> Asked:
     """The source and paths of a call. A custom log is declared by a YAML file, named by `--mapping`, as the source
-    itself, among the paths, or under `mapping:` of the configuration file.
+    itself, among the paths, or under `mapping:` of the configuration, which was read from `config_file`.
     """
     from pipelines.commerce.mapping import load_mapping
     from pipelines.tracks import ALL_SOURCES
@@ -133,10 +139,8 @@ def asked(source: str, paths: list[Path], mapping: Path | None, config: dict[str
         return Asked(source, load_mapping(files[0]).model_dump(mode="json"), logs, files[0])
     if not files and isinstance(declared, str):
         return Asked(source, load_mapping(Path(declared)).model_dump(mode="json"), paths, Path(declared))
-    if not files and isinstance(declared, dict):
-        from pipelines.commerce.mapping import Mapping
-
-        return Asked(source, Mapping.model_validate(declared).model_dump(mode="json"), paths)
+    if not files and isinstance(declared, dict) and config_file is not None:
+        return Asked(source, load_mapping(config_file, "mapping").model_dump(mode="json"), paths, config_file)
     raise typer.BadParameter("--source mapping needs one --mapping FILE.yaml, which says what the columns mean")
 
 
@@ -176,8 +180,8 @@ def configuration(path: Path | None) -> dict[str, Any]:
     return values
 
 
-def settings_of(config: dict[str, Any], track: str = "commerce") -> Any:
-    """Thresholds of a configuration: its values, or those under `settings:`, over the defaults."""
+def settings_of(config: dict[str, Any], track: str, file: Path | None) -> Any:
+    """Thresholds of a configuration, read from `file`: its values, or those under `settings:`, over the defaults."""
     from pydantic import ValidationError
 
     from pipelines.thresholds import wrong_values
@@ -187,11 +191,12 @@ def settings_of(config: dict[str, Any], track: str = "commerce") -> Any:
     values = {name: value for name, value in config.items() if name not in ("mapping", "settings")}
     nested = config.get("settings") or {}
     if not isinstance(nested, dict):
-        raise typer.BadParameter("settings: expected `name: value` lines, one for each setting")
+        raise typer.BadParameter(f"{file}: settings: expected `name: value` lines, one for each setting")
     try:
         return model.model_validate({**values, **nested})
     except ValidationError as error:
-        raise typer.BadParameter(wrong_values(error, model)) from error
+        assert file is not None, "defaults are settings"
+        raise typer.BadParameter(wrong_values(error, model, file)) from error
 
 
 OptionalSource = Annotated[

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from pipelines.commerce.tables import ACTIONS
-from pipelines.yaml_text import BadYaml, read_yaml_file
+from pipelines.yaml_text import BadYaml, place_of, read_yaml_file
 
 Format = Literal["csv", "tsv", "jsonl", "parquet"]
 Action = Literal["click", "browse", "favourite", "cart", "purchase", "cancel", "refund"]
@@ -270,8 +270,8 @@ class Mapping(_Model):
         return bool(self.columns.l2 or self.columns.dotted)
 
 
-def load_mapping(path: Path) -> Mapping:
-    """Read a mapping from a YAML file, for instance
+def load_mapping(path: Path, *under: str) -> Mapping:
+    """Read a mapping from a YAML file, where it may stand `under` a name, for instance
 
         name: shop
         format: csv
@@ -279,11 +279,13 @@ def load_mapping(path: Path) -> Mapping:
         time: {column: at, patterns: "%d.%m.%Y %H:%M:%S", zone: Europe/Berlin}
         actions: {seen: browse, bought: purchase}
 
-    Raises `MappingError` naming the file and the field: unknown or missing fields,
+    Raises `MappingError` naming the file, the line and the field: unknown or missing fields,
     values of the wrong kind, naive times without a zone, YAML that cannot be parsed.
     """
     try:
         value = read_yaml_file(path)
+        for name in under:
+            value = value[name]
     except BadYaml as error:
         raise MappingError(str(error)) from None
     if not isinstance(value, dict):
@@ -291,8 +293,10 @@ def load_mapping(path: Path) -> Mapping:
     try:
         return Mapping.model_validate(value)
     except ValidationError as error:
-        lines = [_field_error(item) for item in error.errors()]
-        raise MappingError(f"{path.name}: " + "; ".join(lines)) from None
+        text = path.read_text(encoding="utf-8-sig")
+        places = [place_of(text, path.name, (*under, *item["loc"]))[0] for item in error.errors()]
+        told = [f"{at}: {_field_error(item)}" for at, item in zip(places, error.errors(), strict=True)]
+        raise MappingError("; ".join(told)) from None
 
 
 def _field_error(item: Any) -> str:

@@ -75,6 +75,16 @@ def test_text_that_is_no_yaml_names_the_line(tmp_path):
         load_mapping(write(tmp_path, "- a\n- b\n"))
 
 
+def test_a_wrong_field_has_its_line_also_under_a_name(tmp_path):
+    text = "seed: 1\nmapping:\n  name: shop\n  formt: csv\n  columns:\n    usr: a\n"
+    with pytest.raises(MappingError) as error:
+        load_mapping(write(tmp_path, text), "mapping")
+    said = str(error.value)
+    assert "shop.yaml, line 4: formt: is no field of a mapping here; did you mean format?" in said
+    assert "shop.yaml, line 6: columns.usr: is no field of a mapping here; did you mean user?" in said
+    assert "shop.yaml, line 3: format: Field required" in said
+
+
 def test_an_unknown_source_lists_those_there_are():
     assert list(SOURCES) == [
         "complete_journey", "rees46", "taobao", "amazon_reviews",

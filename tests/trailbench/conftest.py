@@ -70,7 +70,7 @@ def chain_built(cli: Callable[..., SimpleNamespace], made_once: Callable[..., Si
         config.write_text(
             "{min_markets: 2, min_trades: 5, min_rows: 2, max_concentration_percent: 100, max_burst_percent: 100}"
         )
-        words = ("--source", "polygon_logs", "--config", config, "--home", folder / "home", "--json")
+        words = ("--source", "polygon_logs", "--config", config, "--home", folder / "home", "--shards", 1, "--json")
         result = cli("build", folder / "logs-001.jsonl", folder / "markets.json", *words)
         assert result.code == 0, result.err
         return dict(result.json)

@@ -109,13 +109,15 @@ def test_garbage_rows_are_counted_and_the_others_kept(
 @pytest.mark.parametrize(
     ("config", "says"),
     [
-        ("batch_visit: 40\n", "batch_visit: Extra inputs are not permitted; settings are visit_gap_minutes"),
-        ("batch_visits: 0\n", "batch_visits: Input should be greater than or equal to 1"),
+        ("batch_visit: 4\n", "line 1: batch_visit: Extra inputs are not permitted; settings are visit_gap_minutes"),
+        ("seed: 1\nbatch_visits: 0\n", "line 2: batch_visits: Input should be greater than or equal to 1"),
+        ("seed: 1\nsettings:\n  batch_visits: true\n", "line 3: batch_visits: Input should be a valid integer"),
+        ("seed: '7'\n", "line 1: seed: Input should be a valid integer"),
         ("batch_visits: [\n", "config.yaml"),
         ("seed: 1\nbatch_visits: 2024-02-30\n", "config.yaml, line 2: not YAML: day is out of range"),
         (f"batch_visits: {'[' * 5_000}\n", "config.yaml: is nested too deep"),
         ("- 1\n", "config.yaml"),
-        ("settings: 7\n", "settings: expected"),
+        ("settings: 7\n", "config.yaml: settings: expected"),
         ("1: 2\n", "1: "),
     ],
 )
@@ -128,6 +130,14 @@ def test_a_wrong_configuration_is_refused_before_a_home_is_made(
     assert result.code == REFUSED
     assert says in " ".join(result.err.split()) and "Traceback" not in result.err
     assert not home.exists()
+
+
+def test_a_wrong_mapping_within_a_configuration_has_its_line(shop: SimpleNamespace, cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "config.yaml"
+    file.write_text("seed: 1\nmapping:\n  name: shop\n  formt: csv\n")
+    result = cli("build", shop.log, "--source", "mapping", "--config", file, "--home", tmp_path / "home")
+    assert result.code == REFUSED
+    assert "config.yaml, line 4: formt: is no field of a mapping here" in " ".join(result.err.split())
 
 
 @pytest.mark.parametrize(

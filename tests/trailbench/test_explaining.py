@@ -53,7 +53,7 @@ def explained(cli: Cli, tmp_path_factory: pytest.TempPathFactory) -> Any:
     mapping.write_text(MAPPING)
     experiment.write_text(EXPERIMENT)
     home = folder / "home"
-    built = cli("build", log, "--source", "mapping", "--mapping", mapping, "--home", home, "--json")
+    built = cli("build", log, "--source", "mapping", "--mapping", mapping, "--home", home, "--shards", 1, "--json")
     assert built.code == 0, built.err
     with model_server(answer) as server, pytest.MonkeyPatch.context() as patch:
         patch.setenv("TRAILBENCH_MODEL_BASE_URL", server.base_url)

@@ -184,11 +184,11 @@ def build(
         from resources.home import open_home
 
         values = configuration(config)
-        log = asked(source_of(source, track), paths, mapping, values)
+        log = asked(source_of(source, track), paths, mapping, values, config)
         track = track or track_of(log.source).name
         if track_of(log.source).name != track:
             refuse(f"{log.source} is no source of {track}; its sources are {', '.join(TRACKS[track].all_sources)}")
-        settings = settings_of(values, track)
+        settings = settings_of(values, track, config)
         opened = open_home(shards=shards)
         from trailbench.building import build_release, register_apps, register_chain, register_paths, steps_of
         from trailbench.running import dagster_instance
