@@ -13,6 +13,7 @@ from pipelines.applogs.attribution import attribute, shown_fields
 from pipelines.applogs.board import ARM
 from pipelines.applogs.board_summaries import attributed, label_agreement, labels_by_judge, published_metrics
 from pipelines.applogs.contenders import ORACLE
+from pipelines.applogs.experiment import until
 from pipelines.applogs.failures import FAILURE
 from pipelines.applogs.judging import judge_named
 from pipelines.evaluation.comparable import agreed
@@ -115,9 +116,7 @@ class GivenAppLogBoard(GivenExperiment):
     @cached_property
     def checkpoints(self) -> pl.DataFrame:
         """Table `checkpoints` of the sampled users, as far as the experiment goes."""
-        rows = self.table("checkpoints")
-        last = self.bound.slice.batches
-        return rows if last is None else rows.filter(pl.col("checkpoint_index") < last)
+        return until(self.table("checkpoints"), self.bound.slice)
 
     def beside(self, units: pl.DataFrame) -> dict[str, pl.DataFrame]:
         """Tables `applog_attribution`, `applog_agreement`, `applog_compat`, from answers, gold and a judge's labels."""

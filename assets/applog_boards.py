@@ -41,7 +41,10 @@ BOARD_TABLES = (
     *("applog_attribution", "applog_agreement", "applog_compat"),
 )
 CODE = (
-    *(f"pipelines.applogs.{name}" for name in ("board", "board_summaries", "scores", "attribution", "retention")),
+    *(
+        f"pipelines.applogs.{name}"
+        for name in ("board", "board_summaries", "experiment", "scores", "attribution", "retention")
+    ),
     "pipelines.evaluation.costs",
 )
 CALIBRATED_BY = ("pipelines.applogs.calibrating",)

@@ -14,7 +14,7 @@ from assets.partitions import ARM_SHARDS, DROPS, EXPERIMENTS, RANGES, RELEASE_SH
 from pipelines.hashing import digest_json
 from pipelines.thresholds import wrong_values
 from pipelines.tracks import ALL_SOURCES, Track, track_of
-from pipelines.yaml_text import read_yaml_file
+from pipelines.yaml_text import read_values
 from resources.chain.fetching import SOURCE as FETCHED
 from resources.chain.fetching import final_head, finished_ranges, next_range
 from resources.chain.settings import ChainError, ChainSettings
@@ -251,7 +251,7 @@ def home_settings_of(home: Home, track: Track) -> BaseModel:
     Raises `ValueError` for a file that is no YAML, and one that holds no settings or a wrong value.
     """
     path = home.folder / f"{track.name}.yaml"
-    values = (read_yaml_file(path) or {}) if path.is_file() else {}
+    values = read_values(path) if path.is_file() else {}
     try:
         return track.settings.model_validate(values)
     except ValidationError as error:

@@ -10,7 +10,7 @@ from assets.inputs import content, whole
 from assets.partitions import RELEASES
 from assets.steps import OWNERS
 from pipelines.evaluation.comparable import agreed
-from pipelines.evaluation.faults import ARMS
+from pipelines.evaluation.faults import ARMS, counted
 from pipelines.evaluation.scores import recall_by_position
 from pipelines.schema import TABLES, conform
 from resources.catalog import Catalog
@@ -126,21 +126,11 @@ class GivenExperiment:
 
     def builds(self) -> pl.DataFrame:
         """Frame `COUNTS`: what the memories of all arms counted, summed over users."""
-        return (
-            pl.concat(
-                self.store.catalog.scan_published(self._of_arm("builds", spec)).with_columns(
-                    method=pl.lit(spec.arm.label), budget=pl.lit(spec.arm.budget)
-                )
-                for spec in self.bound.arms
-            )
-            .group_by("method", "user_id", "count")
-            # Arms that share a memory count alike, unless one of them lost more.
-            .agg(pl.col("n").max())
-            .group_by("method", "count")
-            .agg(pl.col("n").sum())
-            .sort("method", "count")
-            .collect()
+        arms = (
+            self.store.catalog.scan_published(self._of_arm("builds", spec)).with_columns(method=pl.lit(spec.arm.label))
+            for spec in self.bound.arms
         )
+        return counted(pl.concat(arms))
 
     def positions(self) -> pl.DataFrame:
         """How often candidates are chosen by their place in the pool, an arm at a time."""

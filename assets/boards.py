@@ -56,11 +56,8 @@ def leaderboard(context: dg.AssetExecutionContext, store: InputStore, gold: Gold
         rows = pl.concat([given.units(), *_scoring_side(given)])
         paired = differences(rows, given.seed)
         taken = costs(given.calls())
-        # A judge's lost calls are told beside its verdicts; no recall depends on them.
-        own = taken.filter(pl.col("step") != "judge")
-        board = make_leaderboard(rows, paired, given.seed, faults(given.weakness(), given.builds(), own))
-        tables = {"leaderboard": board, "differences": paired, "positions": given.positions()}
-        tables |= {"costs": taken}
+        board = make_leaderboard(rows, paired, given.seed, faults(given.weakness(), given.builds(), taken))
+        tables = {"leaderboard": board, "differences": paired, "positions": given.positions(), "costs": taken}
         return Made(tables, companions={"units": rows}, findings={"leaderboard": credibility(board)})
 
     yield from publish(

@@ -9,7 +9,8 @@ def published(frame: pl.DataFrame) -> pl.DataFrame:
     """The frame with every Float64 to `DECIMALS` places and one significant digit more; null for what is no number.
 
     Means of threads add up in no fixed order, and matrix libraries differ in the twelfth digit. That is no part of a
-    table that must come again byte for byte. There is one zero: it has no sign.
+    table that must come again byte for byte. There is one zero: it has no sign. Beyond 10¹⁴, where no board is, a
+    figure may keep a digit more.
     """
     figures = pl.col(pl.Float64).fill_nan(None).round(DECIMALS).round_sig_figs(DECIMALS + 1)
     return frame.with_columns(unsigned_zero(figures))

@@ -1,5 +1,6 @@
 """YAML that people write, read with the line where it is wrong (ours)."""
 
+import re
 from collections.abc import Sequence
 from itertools import zip_longest
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Any
 
 import yaml
 
+_OCTAL = re.compile(r"[-+]?0[0-7_]+")
 MOST = 100_000
 """Values of a file at most, its aliases written out: a few lines of them can stand for billions."""
 
@@ -23,8 +25,8 @@ def read_yaml(text: str, file: str) -> Any:
     """The value of YAML text, None for an empty one; `file` is named in errors.
 
     Raises `BadYaml` for text that is not YAML, a key given twice or without a name, a value that is none (a date
-    without such a day, an integer beyond all bounds) or would be read as another (`1:30` as 90), and for nesting and
-    aliases without end.
+    without such a day, an integer beyond all bounds) or would be read as another (`1:30` as 90, `no` as false), and
+    for nesting and aliases without end.
     """
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
@@ -53,6 +55,14 @@ def read_yaml_file(path: Path) -> Any:
     except UnicodeDecodeError as error:
         raise BadYaml(str(path), f"is not UTF-8 (byte {error.start}); save it as UTF-8") from error
     return read_yaml(text, str(path))
+
+
+def read_values(path: Path) -> dict[str, Any]:
+    """Values by name of a YAML file, none of an empty one; raises `BadYaml` for a file of another kind, too."""
+    value = read_yaml_file(path)
+    if not isinstance(value, dict | None):
+        raise BadYaml(str(path), "expected `name: value` lines, one for each setting")
+    return value or {}
 
 
 def place(file: str, mark: yaml.Mark) -> str:
@@ -101,6 +111,10 @@ class _Loader(yaml.SafeLoader):
         kind = node.tag.removeprefix("tag:yaml.org,2002:")
         if kind in ("int", "float") and ":" in node.value:
             raise _Wrong(node, f"{node.value} is read as a number to base 60; put it in quotes, or write the number")
+        if kind == "int" and _OCTAL.fullmatch(node.value):
+            raise _Wrong(node, f"{node.value} is read as a number to base 8; put it in quotes, or write the number")
+        if kind == "bool" and node.value.lower() in ("yes", "no", "on", "off"):
+            raise _Wrong(node, f"{node.value} is read as true or false; put it in quotes, or write true or false")
         if kind in ("binary", "omap", "pairs", "set"):
             raise _Wrong(node, f"!!{kind} has no meaning here; write a list or a map")
         try:

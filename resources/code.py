@@ -10,8 +10,10 @@ from pathlib import Path
 from pipelines.hashing import digest
 
 PACKAGE = "pipelines"
-_IMPORT = re.compile(rf"^[ \t]*((?:from|import) {PACKAGE}\b[^\n(]*(?:\([^)]*\))?)", re.MULTILINE)
-"""An import from the domain, also one inside of a function."""
+_IMPORT = re.compile(rf"^[ \t]*((?:from|import) {PACKAGE}\b[^\n(\\;]*(?:\([^)#]*\))?)[ \t]*(?:#.*)?$", re.MULTILINE)
+"""An import from the domain that is alone on its lines, also one inside of a function."""
+_MENTION = re.compile(rf"\b(?:from|import)\b.*\b{PACKAGE}\b")
+"""A line that may hold such an import in whatever form."""
 VERSIONED_APART = frozenset(
     {"pipelines.schema", *(f"pipelines.{track}.settings" for track in ("commerce", "onchain", "applogs"))}
 )
@@ -72,9 +74,17 @@ def _files(module: str) -> Iterator[tuple[str, Path]]:
 def _imports(file: Path) -> tuple[str, ...]:
     """Names a file imports from the domain; of `from a import b` both `a` and `a.b`, whichever is a module."""
     found: list[str] = []
+    text = file.read_text(encoding="utf-8-sig")
     # To parse whole files takes longer than all else that a process of the DAG does before it begins.
-    for statement in _IMPORT.findall(file.read_text(encoding="utf-8")):
-        for node in ast.parse(statement).body:
+    statements = _IMPORT.findall(text)
+    try:
+        alone = len(statements) == len(_MENTION.findall(text))
+        trees = [ast.parse(statement) for statement in (statements if alone else [text])]
+    except SyntaxError:
+        # A line of a text that begins as an import does.
+        trees = [ast.parse(text, str(file))]
+    for tree in trees:
+        for node in ast.walk(tree):
             if isinstance(node, ast.Import):
                 found += [alias.name for alias in node.names]
             elif isinstance(node, ast.ImportFrom):

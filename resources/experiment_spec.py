@@ -105,7 +105,7 @@ def _fingerprint(
 ) -> str:
     with open_method(method, hidden) as spec:
         try:
-            stated = spec.fingerprint(spec.config_model(**own_settings(config)))
+            stated = spec.fingerprint(spec.config_model.model_validate(own_settings(config), strict=True))
             asks = sorted(role for role in ROLES if role in spec.needs)
             if not asks and BUILDER in config:
                 why = f"method {method} asks no model: take `{BUILDER}` out of its configuration"

@@ -35,6 +35,8 @@ def test_aliases_that_stand_for_too_much_are_refused_at_their_line() -> None:
         (b"b: 1\na: 2024-02-30\n", r"f.yaml, line 2: not YAML: day is out of range"),
         (b"b: 1\na: 1:30\n", r"f.yaml, line 2: 1:30 is read as a number to base 60; put it in quotes"),
         (b"a: [1:30.5]\n", r"f.yaml, line 1: 1:30.5 is read as a number to base 60"),
+        (b"a: 1\nb: 010\n", r"f.yaml, line 2: 010 is read as a number to base 8; put it in quotes"),
+        (b"a: [no]\n", r"f.yaml, line 1: no is read as true or false; put it in quotes, or write true or false"),
         (b"a: !!set {b}\n", r"f.yaml, line 1: !!set has no meaning here; write a list or a map"),
         (b"a: {b: 1, b: 2}\n", r"f.yaml, line 1: b is given twice"),
         (b"a: 1\nb: {1: x, 0x1: y}\n", r"f.yaml, line 2: 0x1 is given twice"),
@@ -59,3 +61,6 @@ def test_a_mark_before_the_text_and_an_empty_file_are_read(tmp_path: Path) -> No
     assert read_yaml_file(file) == {"a": 1}
     assert read_yaml("# nothing\n", "f") is None
     assert read_yaml("a: '1:30'\nb: 07:30:00\n", "f") == {"a": "1:30", "b": "07:30:00"}
+    plain = "{a: 0, b: -0, c: 10, d: '010', e: true, f: False, g: 'no', h: 0x1F, i: 0.10}"
+    values = {"a": 0, "b": 0, "c": 10, "d": "010", "e": True, "f": False, "g": "no", "h": 31, "i": 0.1}
+    assert read_yaml(plain, "f") == values

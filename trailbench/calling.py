@@ -165,19 +165,16 @@ def is_yaml(path: Path) -> bool:
 
 def configuration(path: Path | None) -> dict[str, Any]:
     """Values of a YAML configuration file; empty without one."""
-    from pipelines.yaml_text import BadYaml, read_yaml_file
+    from pipelines.yaml_text import BadYaml, read_values
 
     if path is None:
         return {}
     try:
-        values = read_yaml_file(path) or {}
+        return read_values(path)
     except OSError as error:
         raise typer.BadParameter(_os_error(error)) from error
     except BadYaml as error:
         raise typer.BadParameter(str(error)) from error
-    if not isinstance(values, dict):
-        raise typer.BadParameter(f"{path}: expected `name: value` lines, one for each setting")
-    return values
 
 
 def settings_of(config: dict[str, Any], track: str, file: Path | None) -> Any:

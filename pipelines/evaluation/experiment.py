@@ -50,7 +50,7 @@ class Limits(BaseModel):
     calls: int | None = Field(default=None, ge=0, strict=True, description="calls made (cached replies are free)")
     tokens: int | None = Field(default=None, ge=0, strict=True, description="prompt and reply tokens of calls made")
     cost: float | None = Field(
-        default=None, ge=0, allow_inf_nan=False, description="cost of calls made, by the price table"
+        default=None, ge=0, allow_inf_nan=False, strict=True, description="cost of calls made, by the price table"
     )
 
 
@@ -101,13 +101,18 @@ class Experiment(BaseModel):
         default=30,
         ge=0,
         le=10_000,
+        strict=True,
         description="users with a page in the report: half with the lowest scores, half drawn",
     )
     split: Literal["train", "validation", "test"] = Field(
         default="test", description="which targets of an on-chain release are asked; commerce releases have no splits"
     )
     seed: int = Field(
-        default=20261, ge=0, lt=1 << 63, description="seed of the sample, of intervals and of methods that draw"
+        default=20261,
+        ge=0,
+        lt=1 << 63,
+        strict=True,
+        description="seed of the sample, of intervals and of methods that draw",
     )
 
     @model_validator(mode="after")

@@ -19,10 +19,21 @@ LOST = "lost"
 """What memories count under a name that begins so is lost: steps, batches."""
 
 
+def counted(builds: pl.LazyFrame) -> pl.DataFrame:
+    """Frame `COUNTS` of the rows of `builds` of all arms, each with its `method`.
+
+    Arms that share a memory count alike, unless one of them lost more.
+    """
+    each = builds.group_by("method", "user_id", "count").agg(pl.col("n").max())
+    summed = each.group_by("method", "count").agg(pl.col("n").sum())
+    return summed.sort("method", "count").collect().match_to_schema(COUNTS)
+
+
 def faults(arms: pl.DataFrame, builds: pl.DataFrame, costs: pl.DataFrame) -> pl.DataFrame:
     """Frame `NOTES` of the arms that are degraded or weak.
 
-    `arms` is frame `ARMS`, `builds` frame `COUNTS`, `costs` the table of that name.
+    `arms` is frame `ARMS`, `builds` frame `COUNTS`, `costs` the table of that name. A judge's lost calls are told
+    beside its verdicts; no recall depends on them.
     """
     lost = builds.filter(pl.col("count").str.starts_with(LOST) & (pl.col("n") > 0) & ~pl.col("count").str.contains(":"))
     lost = (
@@ -31,7 +42,12 @@ def faults(arms: pl.DataFrame, builds: pl.DataFrame, costs: pl.DataFrame) -> pl.
         .agg(pl.format("degraded: {} {}", "n", pl.col("count").str.replace_all("_", " ")).str.join(", ").alias("lost"))
     )
     cell = ["method", "reader", "budget"]
-    failed = costs.group_by(cell).agg(pl.col("n_failed").sum()).filter(pl.col("n_failed") > 0)
+    failed = (
+        costs.filter(pl.col("step") != "judge")
+        .group_by(cell)
+        .agg(pl.col("n_failed").sum())
+        .filter(pl.col("n_failed") > 0)
+    )
     failed = failed.select(*cell, pl.format("degraded: {} calls without a whole reply", "n_failed").alias("failed"))
     said = pl.concat_str(
         "lost",

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -61,7 +63,7 @@ def _read(path: Path, scan: pl.LazyFrame, wanted: Sequence[pl.Expr], start: int,
         raise _damaged(path, start + 1, error) from None
     line = pl.int_range(start + 1, start + 1 + pl.len(), dtype=pl.Int64).alias(LINE)
     rows = rows.select(*wanted, line)
-    reasons = _faults(rows["__topics"]) if "__topics" in rows.columns else None
+    reasons = _faults(rows) if "topic0" in rows.columns else None
     return RawChunk(rows.drop("__topics", strict=False), reasons, pl.DataFrame(schema=REFUSED), n_rows)
 
 
@@ -126,8 +128,26 @@ def _check(path: Path, source: str, name: str, dtype: pl.DataType) -> None:
         raise SourceError(path.name, None, f"column {source!r} holds {dtype}", f"Store it as {kinds}")
 
 
-def _faults(topics: pl.Series) -> pl.Series:
-    """What is wrong with lists of topics. A null at the end is room that arrays of one length have left."""
-    size = topics.list.len() if isinstance(topics.dtype, pl.List) else topics.arr.len()
-    missing = pl.when(topics.is_null()).then(pl.lit("topics are missing"))
-    return pl.select(missing.when(size > 4).then(pl.lit("more than 4 topics"))).to_series()
+def _faults(rows: pl.DataFrame) -> pl.Series | None:
+    """What is wrong with the topics of every row, as in JSON; None when nothing is.
+
+    Nulls at the end are what a log has no topic for, where all rows have as many columns or places.
+    """
+    there = [rows[f"topic{n}"].is_not_null() for n in range(4)]
+    null = pl.Series(np.zeros(rows.height, np.bool_))
+    for one, following in pairwise(there):
+        null |= ~one & following
+    missing = many = pl.Series(np.zeros(rows.height, np.bool_))
+    if "__topics" in rows.columns:
+        topics = rows["__topics"]
+        missing = topics.is_null()
+        if isinstance(topics.dtype, pl.List):
+            size = topics.list.len()
+            many, null = size > 4, null | (topics.list.drop_nulls().list.len() != size)
+        elif isinstance(topics.dtype, pl.Array):
+            for place in range(4, topics.dtype.shape[0]):
+                many |= topics.arr.get(place).is_not_null()
+    if not (missing.any() or many.any() or null.any()):
+        return None
+    fault = pl.when(missing).then(pl.lit("topics are missing")).when(many).then(pl.lit("more than 4 topics"))
+    return pl.select(fault.when(null).then(pl.lit("a topic is null"))).to_series()

@@ -37,6 +37,7 @@ def follow(trades: pl.DataFrame, most: int | None = None) -> pl.DataFrame:
     markets, market = codes(known["condition_id"])
     at = places(known)
     order = grouped(np.argsort(at), wallet, len(wallets))
+    _refuse_doubles(known, order, wallet, at)
     if most is not None:
         by_pair = grouped(grouped(order, market, len(markets)), wallet, len(wallets))
         among = number_in_run(starts_of(wallet[by_pair], market[by_pair]))
@@ -45,7 +46,6 @@ def follow(trades: pl.DataFrame, most: int | None = None) -> pl.DataFrame:
         order = order[within[order]]
     wallet, market, at = wallet[order], market[order], at[order]
     rows = known[order]
-    _refuse_doubles(rows, wallet, at)
     everything = np.arange(rows.height, dtype=np.int64)
     by_pair = grouped(grouped(everything, market, len(markets)), wallet, len(wallets))
     starts = starts_of(wallet[by_pair], market[by_pair])
@@ -123,10 +123,11 @@ def positions(followed: pl.DataFrame, followed_ledger: pl.DataFrame) -> pl.DataF
     )
 
 
-def _refuse_doubles(rows: pl.DataFrame, wallet: Ints, at: Ints) -> None:
+def _refuse_doubles(rows: pl.DataFrame, order: Ints, wallet: Ints, at: Ints) -> None:
+    wallet, at = wallet[order], at[order]
     same = np.flatnonzero((wallet[1:] == wallet[:-1]) & (at[1:] == at[:-1]))
     if len(same):
-        row = rows.row(int(same[0]), named=True)
+        row = rows.row(int(order[same[0]]), named=True)
         raise ValueError(
             f"two trades of wallet 0x{row['wallet'].hex()} at block {row['block_number']}, log {row['log_index']}; "
             "drop duplicates before positions are taken"

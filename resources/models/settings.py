@@ -4,11 +4,21 @@ Read from `TRAILBENCH_MODEL_*` and, below it, from the YAML file that
 `TRAILBENCH_MODEL_FILE` names. A key goes only to the endpoint that it was given with.
 """
 
+import os
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -18,7 +28,7 @@ from pydantic_settings import (
 )
 
 from pipelines.models import ROLES
-from pipelines.yaml_text import BadYaml, read_yaml_file
+from pipelines.yaml_text import BadYaml, place_of, read_values
 from resources.models.prices import Price
 
 Part = Literal["builder", "reader", "judge", "profile", "embedding"]
@@ -62,6 +72,14 @@ Key = Annotated[SecretStr, AfterValidator(_sendable)]
 """A key that a header can carry; its errors do not repeat it."""
 
 
+def _no_truth(model: type[BaseModel], value: Any, info: ValidationInfo) -> Any:
+    """Refuses true and false where a number or a text is wanted: 1 is meant by neither."""
+    wanted = model.model_fields[str(info.field_name)].annotation
+    if isinstance(value, bool) and wanted not in (bool, bool | None):
+        raise ValueError("true and false are no value here; write a number or a text")
+    return value
+
+
 class Endpoint(BaseModel):
     """One model behind one OpenAI-compatible endpoint."""
 
@@ -98,6 +116,7 @@ class PartSettings(BaseModel):
     api_key: Key | None = None
     weak: bool | None = None
     concurrency: int | None = Field(default=None, ge=1)
+    _truth = field_validator("*", mode="before")(classmethod(_no_truth))
 
     @field_validator("base_url")
     @classmethod
@@ -129,6 +148,7 @@ class CallRules(BaseModel):
     )
     prompt_rate: float = Field(default=2000.0, gt=0, description="prompt tokens a second of one call, for estimates")
     reply_rate: float = Field(default=50.0, gt=0, description="reply tokens a second of one call, for estimates")
+    _truth = field_validator("*", mode="before")(classmethod(_no_truth))
 
 
 class ModelSettings(CallRules, BaseSettings):
@@ -222,12 +242,21 @@ def model_settings() -> ModelSettings:
     try:
         return ModelSettings()
     except ValidationError as error:
-        wrong = "; ".join(
-            f"{_variable(one['loc'])}: {one['msg'].removeprefix('Value error, ')}" for one in error.errors()
-        )
-        raise ModelSettingsError(f"settings of the models: {wrong}") from None
+        wrong = (f"{_where(one['loc'])}: {one['msg'].removeprefix('Value error, ')}" for one in error.errors())
+        raise ModelSettingsError(f"settings of the models: {'; '.join(wrong)}") from None
     except SettingsError as error:
         raise ModelSettingsError(f"settings of the models: {error}") from None
+
+
+def _where(place: tuple[int | str, ...]) -> str:
+    """The variable that is wrong, or the line of the file: of a file no word is repeated that is no name of ours."""
+    variable, set_here = _variable(place), {name.upper(): value for name, value in os.environ.items()}
+    file = set_here.get("TRAILBENCH_MODEL_FILE")
+    if variable in set_here or not file:
+        return variable
+    at, _ = place_of(Path(file).read_text(encoding="utf-8-sig"), file, place)
+    ours = {*ModelSettings.model_fields, *PartSettings.model_fields, *Price.model_fields}
+    return ": ".join(filter(None, [at, ".".join(str(part) for part in place if part in ours)]))
 
 
 def _variable(place: tuple[int | str, ...]) -> str:
@@ -244,16 +273,18 @@ class _ModelFile(YamlConfigSettingsSource):
 
     def _read_file(self, file_path: Any) -> dict[str, Any]:
         try:
-            read = read_yaml_file(file_path)
+            read = read_values(file_path)
         except BadYaml as error:
             # What it says after the place may repeat a key of the API.
-            raise ModelSettingsError(f"{error.where}: cannot be read as YAML in UTF-8; correct the file") from None
-        if not isinstance(read or {}, dict):
-            raise ModelSettingsError(f"{file_path}:1: expected settings by name")
-        unknown = sorted(set(read or {}) - set(ModelSettings.model_fields))
-        if unknown:
-            raise ModelSettingsError(f"{file_path}: no such setting: {', '.join(map(str, unknown))}")
-        return read or {}
+            what = "cannot be read as YAML in UTF-8, settings by name; put a bare yes, 010 or 1:30 in quotes"
+            raise ModelSettingsError(f"{error.where}: {what}") from None
+        settings = [name for name in ModelSettings.model_fields if name != "file"]
+        for name in read:
+            if name not in settings:
+                # Not repeated: a key of the API may stand there for want of a space.
+                at, _ = place_of(file_path.read_text(encoding="utf-8-sig"), str(file_path), (str(name), "[key]"))
+                raise ModelSettingsError(f"{at}: no such setting; settings are {', '.join(settings)}")
+        return read
 
 
 def _host(url: str) -> tuple[str, str]:

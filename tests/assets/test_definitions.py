@@ -144,6 +144,29 @@ def test_imports_are_those_of_the_syntax_tree() -> None:
     assert found > 1_000
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("from pipelines.hashing import (\n    digest,\n    key64,  # first :)\n)\n", "pipelines.hashing"),
+        ("from pipelines.hashing import digest  # noqa (here)\n", "pipelines.hashing"),
+        ("from pipelines.hashing import \\\n    digest\n", "pipelines.hashing"),
+        ("import os; from pipelines.hashing import digest\n", "pipelines.hashing"),
+        ("import os, pipelines.hashing\n", "pipelines.hashing"),
+        ("from\tpipelines.hashing import digest\n", "pipelines.hashing"),
+        ("\ufefffrom pipelines.hashing import digest\n", "pipelines.hashing"),
+        ("if True: from pipelines.hashing import digest\n", "pipelines.hashing"),
+        ("def f():\n    import pipelines.hashing\n", "pipelines.hashing"),
+        ('def f():\n    """What is read comes\n    from pipelines.onchain logs, in order.\n    """\n', None),
+        ('TEXT = """\nimport pipelines of all kinds\n"""\n', None),
+        ("import os\n", None),
+    ],
+)
+def test_imports_are_found_in_whatever_form(text: str, found: str | None, tmp_path: Path) -> None:
+    file = tmp_path / "module.py"
+    file.write_text(text, encoding="utf-8")
+    assert {name for name in _imports(file) if name.count(".") == 1} == ({found} if found else set())
+
+
 def test_a_code_version_changes_with_the_text_of_an_imported_module(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

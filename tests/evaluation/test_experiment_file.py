@@ -29,7 +29,7 @@ from pipelines.evaluation.experiment_file import located, parse
         (f"name: {'[' * 2000}\n", "f.yaml: is nested too deep"),
         ("name: a\nmethods:\n  m: [{k: 1%s}]\n" % ("0" * 30), "f.yaml, line 3: a number beyond 64 bits"),
         (f"name: a\nmethods: {{m: [{{}}]}}\nreadings: 1{'0' * 30}\n", "f.yaml, line 3: a number beyond 64 bits"),
-        ("name: a\nmethods: {m: [{}]}\nlimits:\n  calls: yes\n", "f.yaml, line 4: limits.calls: .*valid integer"),
+        ("name: a\nmethods: {m: [{}]}\nlimits:\n  calls: true\n", "f.yaml, line 4: limits.calls: .*valid integer"),
         ("name: a\nmethods: {m: [{}]}\nlimits: {cost: .inf}\n", "f.yaml, line 3: limits.cost: .*finite"),
     ],
 )

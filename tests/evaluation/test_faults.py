@@ -3,7 +3,7 @@
 import polars as pl
 
 from pipelines.evaluation.costs import costs
-from pipelines.evaluation.faults import ARMS, NOTES, faults
+from pipelines.evaluation.faults import ARMS, NOTES, counted, faults
 from pipelines.schema import TABLES
 
 CELL = {name: NOTES[name] for name in ("method", "reader", "budget")}
@@ -48,13 +48,29 @@ def test_a_prompt_that_several_shards_needed_is_one_call() -> None:
     assert made.rows() == [(300, "read", 1, 1, 10), (600, "build", 1, 0, 10), (600, "read", 2, 1, 20)]
 
 
+def test_what_memories_counted_is_summed_over_users_and_once_for_arms_that_share_one() -> None:
+    rows = [
+        ("a", "u", "batches", 4),
+        ("a", "v", "batches", 5),
+        ("a", "u", "lost_steps", 1),
+        ("a", "u", "lost_steps", 3),
+    ]
+    rows += [("b", "u", "batches", 4), ("a", "u", "batches", 4)]
+    builds = pl.DataFrame(rows, schema=["method", "user_id", "count", "n"], orient="row")
+    assert counted(builds.lazy()).rows() == [("a", "batches", 9), ("a", "lost_steps", 3), ("b", "batches", 4)]
+
+
 def test_what_was_lost_failed_or_weak_is_said_and_nothing_else() -> None:
     builds = pl.DataFrame(
         [("a", "batches", 9), ("a", "lost_steps", 2), ("a", "lost_steps:themes", 2), ("b", "lost_steps", 0)],
         schema={"method": pl.String, "count": pl.String, "n": pl.Int64},
         orient="row",
     )
-    taken = costs(calls({"status": "failed"}, {"status": "empty", "budget": 300}, {"method": "c"}).lazy())
+    taken = costs(calls(
+        {"status": "failed"}, {"status": "empty", "budget": 300}, {"method": "c"},
+        {"method": "c", "step": "judge", "status": "failed"},
+    ).lazy())  # fmt: skip
+    assert taken["n_failed"].sum() == 3
     found = faults(
         arms(
             ("a", "llm", 600, True, False),

@@ -48,6 +48,14 @@ HOSTILE_PLUGIN = """
             return False
 
 
+    def walked(start, skipped):
+        for folder, names, files in os.walk(start):
+            names[:] = [n for n in names if not os.path.join(folder, n).startswith(skipped)]
+            if any(file == "g.txt" and read(os.path.join(folder, file)) for file in files):
+                return True
+        return False
+
+
     def attempts():
         libc = ctypes.CDLL(None)
         for flags in (0, 2):
@@ -110,10 +118,8 @@ HOSTILE_PLUGIN = """
                 yield "raw log package"
         except ImportError:
             pass
-        for folder, names, files in os.walk("/"):
-            names[:] = [n for n in names if not os.path.join(folder, n).startswith(SKIP)]
-            if any(file == "g.txt" and read(os.path.join(folder, file)) for file in files):
-                yield "walk"
+        if walked(os.path.dirname(__file__), ()) or walked("/", SKIP):
+            yield "walk"
         if any(os.access(target, os.W_OK) for target in (os.path.dirname(__file__), "/usr", {prefix!r})):
             yield "write"
 

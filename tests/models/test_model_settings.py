@@ -95,8 +95,15 @@ def test_environment_beats_file_field_by_field(monkeypatch: pytest.MonkeyPatch, 
     ("text", "says"),
     [
         ("base_url: [", r"models\.yaml, line \d+: cannot be read as YAML"),
-        ("- a\n", r"models\.yaml:1: expected settings"),
-        ("concurency: 3\n", "no such setting: concurency"),
+        ("- a\n", r"models\.yaml: cannot be read as YAML in UTF-8, settings by name"),
+        ("false\n", r"models\.yaml: cannot be read as YAML in UTF-8, settings by name"),
+        ("seed: 1\nconcurency: 3\n", r"models\.yaml, line 2: no such setting; settings are mode, seed, concurrency"),
+        ("1: a\nfoo: b\n", r"models\.yaml, line 1: no such setting"),
+        ("file: other.yaml\n", r"models\.yaml, line 1: no such setting"),
+        ("seed: 1\nconcurrency: many\n", r"models\.yaml, line 2: concurrency: Input should be a valid integer"),
+        ("max_cost: true\n", r"models\.yaml, line 1: max_cost: true and false are no value here"),
+        ("reader:\n  weak: 1\n  concurrency: true\n", r"models\.yaml, line 3: reader\.concurrency: true and false"),
+        ("concurrency: 010\n", r"models\.yaml, line 1: cannot be read as YAML"),
         ("name: 2020-13-45\n", r"models\.yaml, line 1: cannot be read as YAML"),
         ("timeout_seconds: 1:30\n", r"models\.yaml, line 1: cannot be read as YAML"),
         ("name: a\nname: b\n", r"models\.yaml, line 2: cannot be read as YAML"),
@@ -105,11 +112,39 @@ def test_environment_beats_file_field_by_field(monkeypatch: pytest.MonkeyPatch, 
 def test_a_bad_file_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str, says: str) -> None:
     file = tmp_path / "models.yaml"
     file.write_text(text)
+    monkeypatch.setenv("TRAILBENCH_MODEL_FILE", str(file))
     with pytest.raises(ModelSettingsError, match=says):
-        from_env(monkeypatch, FILE=str(file))
+        model_settings()
     file.unlink()
     with pytest.raises(ModelSettingsError, match="is not there"):
-        ModelSettings()
+        model_settings()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{name: m, api_key:sk-planted}",
+        "reader: {api_key:sk-planted}",
+        "reader:\n  sk-planted: 1",
+        "sk-planted: 1",
+        "prices: {sk-planted: 1}",
+        "prices: {m: {sk-planted: 1}}",
+        "api_key: sk-planted\napi_key: sk-planted",
+        "api_key: [sk-planted]",
+        "api_key: {sk-planted: 1}",
+        "- sk-planted",
+        "sk-planted",
+    ],
+)
+def test_a_key_in_the_wrong_place_of_a_file_is_not_repeated(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str
+) -> None:
+    file = tmp_path / "models.yaml"
+    file.write_text(text)
+    monkeypatch.setenv("TRAILBENCH_MODEL_FILE", str(file))
+    with pytest.raises(ModelSettingsError, match=r"models\.yaml") as caught:
+        model_settings()
+    assert "planted" not in str(caught.value).lower() and caught.value.__cause__ is None
 
 
 def test_a_file_that_is_no_text_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

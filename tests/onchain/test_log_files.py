@@ -224,14 +224,38 @@ def test_a_fault_is_a_reject_with_its_line(tmp_path, fault):
     assert drop.counts.filter(pl.col("outcome") == "reject")["rows"].to_list() == [1]
 
 
-@pytest.mark.parametrize("kind", [pl.List(pl.String), pl.Array(pl.String, 4)])
-def test_lists_of_topics_that_are_missing_are_rejects_and_room_at_their_end_is_none(tmp_path, kind):
-    logs = some_logs()[:3]
-    topics = [(log["topics"] + [None] * 4)[:4] for log in logs]
-    flat = columns(logs).select(pl.exclude("^topic.$"), pl.Series("topics", [topics[0], None, topics[2]], kind))
-    drop = decode_drop([put(tmp_path / "x.parquet", _parquet(flat))])
-    assert drop.rejects.select("line", "reason").rows() == [(2, "topics are missing")]
-    assert int(drop.counts["rows"].sum()) == 3 and drop.rejects.height == 1
+def _topics_as(form: str, logs: list[dict[str, object]], topics: list[list[str | None] | None]) -> pl.DataFrame:
+    """Columns of logs with other topics: a list, an array of five places, or a column for each."""
+    rest = columns(logs).select(pl.exclude("^topic.$"))
+    if form == "flat":
+        places = [[(one or [])[n] if n < len(one or []) else None for one in topics] for n in range(4)]
+        return rest.with_columns(pl.Series(f"topic{n}", column, pl.String) for n, column in enumerate(places))
+    if form == "list":
+        return rest.with_columns(pl.Series("topics", topics, pl.List(pl.String)))
+    padded = [None if one is None else (one + [None] * 5)[:5] for one in topics]
+    return rest.with_columns(pl.Series("topics", padded, pl.Array(pl.String, 5)))
+
+
+@pytest.mark.parametrize("form", ["json", "list", "array", "flat"])
+def test_topics_are_judged_alike_in_every_form(form: str, tmp_path: Path) -> None:
+    one = some_logs()[0]
+    a, b, c, d = (one["topics"] + one["topics"][-1:] * 4)[:4]
+    told = [[a, b, c, d], [a, None, c, d], [None, b, c, d], [a, b, None, d], None, [a, b, c, d, d], [a, b, c, d]]
+    kept = [0, 1, 2, 3, 6] if form == "flat" else range(len(told))
+    topics = [told[n] for n in kept]
+    logs = [{**one, "topics": topic, "logIndex": hex(n)} for n, topic in enumerate(topics)]
+    if form == "json":
+        file = put(tmp_path / "x.jsonl", "\n".join(map(json.dumps, logs)).encode())
+    else:
+        plain = [{**log, "topics": one["topics"]} for log in logs]
+        file = put(tmp_path / "x.parquet", _parquet(_topics_as(form, plain, topics)))
+    drop = decode_drop([file])
+    null, missing, many = "a topic is null", "topics are missing", "more than 4 topics"
+    reasons = [None, null, null, null, missing, many, None]
+    assert drop.rejects.select("line", "reason").sort("line").rows() == [
+        (line, reasons[n]) for line, n in enumerate(kept, 1) if reasons[n]
+    ]
+    assert int(drop.counts["rows"].sum()) == len(topics)
 
 
 @pytest.mark.parametrize("line", ['{"address": "0x', "[1]", "null", "42", '"text"', "{'a': 1}", "garbage", "{}{}"])

@@ -63,6 +63,9 @@ def test_trades_of_unknown_tokens_are_left_out() -> None:
 def test_two_trades_at_one_place_are_an_error_that_names_the_place() -> None:
     with pytest.raises(ValueError, match=r"block 7, log 3; drop duplicates"):
         follow(trades(trade(0, 0, 0, "BUY", 1, 7, 3), trade(0, 1, 0, "BUY", 1, 7, 3)))
+    # Also where the second one would be beyond what is looked at.
+    with pytest.raises(ValueError, match=r"block 7, log 3; drop duplicates"):
+        follow(trades(trade(0, 0, 0, "BUY", 1, 7, 3), trade(0, 0, 0, "BUY", 2, 7, 3)), most=1)
 
 
 def test_a_position_may_reach_the_last_integer_and_not_pass_it() -> None:

@@ -79,6 +79,7 @@ def test_what_a_killed_run_left_is_cleared(tmp_path: Path) -> None:
     to.rename(tmp_path / ".out.replaced")
     (tmp_path / ".out.partial").mkdir()
     (tmp_path / ".out.partial" / "half.txt").write_text("half")
+    (tmp_path / ".out.partial" / LISTING).touch()
     with pytest.raises(RuntimeError), export_folder(to, {}):
         raise RuntimeError
     assert (to / "deep" / "file.txt").read_text() == "one" and [path.name for path in tmp_path.iterdir()] == ["out"]
@@ -132,6 +133,43 @@ def test_what_was_added_changed_or_linked_since_is_not_thrown_away(tmp_path: Pat
         with pytest.raises(FolderRefused, match="no folder"):
             write(to)
     assert (added / "logs" / "run.json").read_text() == "{}" and file.read_text() == "x"
+
+
+def test_an_empty_folder_or_a_pipe_in_an_export_is_not_thrown_away(tmp_path: Path) -> None:
+    for name, make in (("folder", Path.mkdir), ("pipe", os.mkfifo)):
+        to = tmp_path / f"with-{name}"
+        write(to)
+        make(to / "deep" / name)
+        with pytest.raises(FolderRefused, match=f"deep/{name} was not written by the export"):
+            write(to, "two")
+        assert (to / "deep" / name).exists() and (to / "deep" / "file.txt").read_text() == "one"
+
+
+@pytest.mark.parametrize("place", [".out.partial", ".out.replaced", ".out.lock"])
+@pytest.mark.parametrize("what", ["file", "link", "folder"])
+def test_what_stands_in_a_place_that_an_export_needs_is_left_alone(place: str, what: str, tmp_path: Path) -> None:
+    theirs, beside = tmp_path / "theirs", tmp_path / place
+    if what == "file":
+        beside.write_text("theirs")
+    elif what == "link":
+        theirs.write_text("theirs")
+        beside.symlink_to(theirs)
+    else:
+        beside.mkdir()
+        (beside / "note.txt").write_text("theirs")
+    with pytest.raises(FolderRefused, match=rf"\{place} is in the way"):
+        write(tmp_path / "out")
+    kept = beside / "note.txt" if what == "folder" else beside
+    assert kept.read_text() == "theirs" and not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("to", [".", "..", "../here", "/", "new/.."])
+def test_where_one_is_is_not_replaced(to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    with pytest.raises(FolderRefused, match="where you are"):
+        write(Path(to))
+    assert [path.name for path in tmp_path.iterdir()] == ["here"] and not any((tmp_path / "here").iterdir())
 
 
 def test_a_folder_that_was_filled_meanwhile_is_not_replaced(tmp_path: Path) -> None:

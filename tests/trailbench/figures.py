@@ -11,7 +11,10 @@ MEASURED = {"latency_ms", "price", "shares", "confidence", "confidence_full", "e
 
 
 def unpublished(home: Path) -> tuple[int, set[tuple[str, str]]]:
-    """How many values were looked at, and the tables and columns of those that are not `rounding.published`."""
+    """How many values were looked at, and the tables and columns of those that are not `rounding.published`.
+
+    To be equal is not enough: a zero with a sign is written otherwise.
+    """
     seen, found = 0, set()
     for wall in ("store", "gold"):
         for file in sorted((home / wall).rglob("*.parquet")):
@@ -19,5 +22,7 @@ def unpublished(home: Path) -> tuple[int, set[tuple[str, str]]]:
             figures = pl.read_parquet(file).select(pl.col(pl.Float64)).drop(MEASURED, strict=False)
             rounded = published(figures)
             seen += sum(column.count() for column in figures)
+            signed = {column.name for column in figures if (1 / column == float("-inf")).any()}
             found |= {(name, column.name) for column in figures if not column.equals(rounded[column.name])}
+            found |= {(name, column) for column in signed}
     return seen, found
