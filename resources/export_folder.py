@@ -5,7 +5,6 @@ import hashlib
 import json
 import os
 import shutil
-import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
@@ -69,12 +68,11 @@ def _alone(to: Path) -> Iterator[None]:
     lock = to.with_name(f".{to.name}.lock")
     lock.parent.mkdir(parents=True, exist_ok=True)
     while True:
-        if lock.is_symlink() or lock.is_dir():
+        if lock.is_symlink() or (lock.exists() and not lock.is_file()):
             raise _in_the_way(lock)
         opened = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
         with os.fdopen(opened, "r+b") as handle:
-            state = os.fstat(opened)
-            if not stat.S_ISREG(state.st_mode) or state.st_size:
+            if os.fstat(opened).st_size:
                 raise _in_the_way(lock)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -95,7 +93,7 @@ def _is_at(handle: int, path: Path) -> bool:
 
 
 def _in_the_way(path: Path) -> FolderRefused:
-    return FolderRefused(f"{path} is in the way and was made by no export; move it, or name another folder")
+    return FolderRefused(f"{path} is in the way; move or remove it, or name another folder")
 
 
 def _refuse_others(*places: Path) -> None:
@@ -127,7 +125,7 @@ def refuse_foreign(to: Path) -> None:
         if path.match("__pycache__/*.pyc") and path.is_file() and not path.is_symlink():
             continue
         if path.is_dir() and not path.is_symlink():
-            foreign = name not in folders and not any(path.iterdir())
+            foreign = name not in folders and path.name != "__pycache__" and not any(path.iterdir())
         else:
             foreign = path.is_symlink() or not path.is_file() or (name != LISTING and name not in known)
         if foreign:

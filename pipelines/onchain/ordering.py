@@ -93,10 +93,12 @@ def number_in_run(starts: Ints) -> Ints:
 def grouped(order: Ints, group: Ints, n_groups: int) -> Ints:
     """The row numbers of `order` put side by side by group, in the order they had (a counting sort).
 
-    Groups are 0 … n_groups − 1, one a row.
+    Groups are 0 … n_groups − 1, one a row. Raises `ValueError` for a row of another one.
     """
     at = np.zeros(n_groups + 1, np.int64)
     for row in order:
+        if group[row] < 0 or group[row] >= n_groups:
+            raise ValueError("a row belongs to no group: its wallet or market is missing")
         at[group[row] + 1] += 1
     for i in range(n_groups):
         at[i + 1] += at[i]

@@ -250,10 +250,13 @@ def model_settings() -> ModelSettings:
 
 def _where(place: tuple[int | str, ...]) -> str:
     """The variable that is wrong, or the line of the file: of a file no word is repeated that is no name of ours."""
-    variable, set_here = _variable(place), {name.upper(): value for name, value in os.environ.items()}
+    set_here = {name.upper(): value for name, value in os.environ.items()}
     file = set_here.get("TRAILBENCH_MODEL_FILE")
-    if variable in set_here or not file:
-        return variable
+    # A role may have one variable for all that it has of its own.
+    variables = [_variable(place[:steps]) for steps in range(len(place), 0, -1)]
+    found = next((variable for variable in variables if variable in set_here), None)
+    if found or not file:
+        return found or variables[0]
     at, _ = place_of(Path(file).read_text(encoding="utf-8-sig"), file, place)
     ours = {*ModelSettings.model_fields, *PartSettings.model_fields, *Price.model_fields}
     return ": ".join(filter(None, [at, ".".join(str(part) for part in place if part in ours)]))

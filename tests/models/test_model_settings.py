@@ -147,6 +147,21 @@ def test_a_key_in_the_wrong_place_of_a_file_is_not_repeated(
     assert "planted" not in str(caught.value).lower() and caught.value.__cause__ is None
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("READER", '{"concurrency": 0}'), ("READER_CONCURRENCY", "0"), ("PRICES", '{"m": {"prompt": -1}}')],
+)
+def test_a_wrong_variable_is_not_laid_to_the_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, value: str
+) -> None:
+    file = tmp_path / "models.yaml"
+    file.write_text("name: m\n")
+    monkeypatch.setenv("TRAILBENCH_MODEL_FILE", str(file))
+    monkeypatch.setenv(V + name, value)
+    with pytest.raises(ModelSettingsError, match=f"^settings of the models: {V}{name}: Input should be greater"):
+        model_settings()
+
+
 def test_a_file_that_is_no_text_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     file = tmp_path / "models.yaml"
     file.write_bytes(b"api_key: sk-planted\xff\n")
@@ -233,7 +248,7 @@ def test_keys_are_in_no_text_of_the_settings(monkeypatch: pytest.MonkeyPatch) ->
         ("PRICES", "{sk-planted", "prices"),
         ("API_KEY", "sk-planted\n", "TRAILBENCH_MODEL_API_KEY: .*no header can carry"),
         ("READER_API_KEY", "sk-planted-ключ", "TRAILBENCH_MODEL_READER_API_KEY: .*no header can carry"),
-        ("PRICES", '{"m": {"prompt": -1}}', "TRAILBENCH_MODEL_PRICES_M_PROMPT: Input should be greater"),
+        ("PRICES", '{"m": {"prompt": -1}}', "TRAILBENCH_MODEL_PRICES: Input should be greater"),
     ],
 )
 def test_a_wrong_variable_is_named_without_its_value(

@@ -1,11 +1,12 @@
 """Integer codes of wallets and markets against what a dictionary says."""
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.onchain.ordering import codes, runs, starts_of
+from pipelines.onchain.ordering import codes, grouped, runs, starts_of
 
 VALUES = st.lists(st.none() | st.binary(max_size=3) | st.binary(min_size=20, max_size=20), max_size=30)
 
@@ -44,3 +45,11 @@ def test_runs_are_of_neighbours_that_are_equal() -> None:
     assert runs(wallet).tolist() == [0, 0, 1, 1, 1]
     assert starts_of(runs(wallet), runs(market)).tolist() == [0, 1, 2, 4, 5]
     assert runs(wallet.clear()).tolist() == [] and starts_of(runs(wallet.clear())).tolist() == [0]
+
+
+def test_rows_are_put_side_by_side_in_the_order_they_had() -> None:
+    order, group = np.array([3, 0, 2, 1]), np.array([1, 0, 1, 0])
+    assert grouped(order, group, 2).tolist() == [3, 1, 0, 2]
+    for missing in (-1, 2):
+        with pytest.raises(ValueError, match="a row belongs to no group"):
+            grouped(order, np.array([1, 0, missing, 0]), 2)

@@ -146,7 +146,7 @@ def test_an_empty_folder_or_a_pipe_in_an_export_is_not_thrown_away(tmp_path: Pat
 
 
 @pytest.mark.parametrize("place", [".out.partial", ".out.replaced", ".out.lock"])
-@pytest.mark.parametrize("what", ["file", "link", "folder"])
+@pytest.mark.parametrize("what", ["file", "link", "folder", "pipe"])
 def test_what_stands_in_a_place_that_an_export_needs_is_left_alone(place: str, what: str, tmp_path: Path) -> None:
     theirs, beside = tmp_path / "theirs", tmp_path / place
     if what == "file":
@@ -154,13 +154,15 @@ def test_what_stands_in_a_place_that_an_export_needs_is_left_alone(place: str, w
     elif what == "link":
         theirs.write_text("theirs")
         beside.symlink_to(theirs)
+    elif what == "pipe":
+        os.mkfifo(beside)
     else:
         beside.mkdir()
         (beside / "note.txt").write_text("theirs")
     with pytest.raises(FolderRefused, match=rf"\{place} is in the way"):
         write(tmp_path / "out")
     kept = beside / "note.txt" if what == "folder" else beside
-    assert kept.read_text() == "theirs" and not (tmp_path / "out").exists()
+    assert (kept.is_fifo() if what == "pipe" else kept.read_text() == "theirs") and not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("to", [".", "..", "../here", "/", "new/.."])
