@@ -83,7 +83,7 @@ def test_an_as_of_join_cannot_be_declared(tmp_path):
         tmp_path / "shop.yaml",
         json.dumps(RETAIL | {"lookups": [{"name": "p", "key": "itemid", "columns": "value", "as_of": "timestamp"}]}),
     )
-    with pytest.raises(MappingError, match=r"shop.yaml: lookups.0.as_of"):
+    with pytest.raises(MappingError, match=r"shop.yaml, line 1: lookups.0.as_of"):
         load_mapping(path)
 
 
@@ -173,7 +173,7 @@ def test_the_most_frequent_unknown_actions_are_told(tmp_path):
 def test_a_log_without_an_item_is_refused_and_two_columns_make_no_item(tmp_path):
     columns = {name: column for name, column in BTAG["columns"].items() if name != "item"}
     path = written(tmp_path / "shop.yaml", json.dumps(BTAG | {"columns": columns}))
-    with pytest.raises(MappingError, match=r"shop.yaml: columns.item: Field required"):
+    with pytest.raises(MappingError, match=r"shop.yaml, line 1: columns.item: Field required"):
         load_mapping(path)
     # A list means alternatives: the first that holds a value, never both together.
     mapping = Mapping.model_validate(BTAG | {"columns": columns | {"item": ["cate", "brand"]}})
