@@ -4,7 +4,7 @@
 `onchain_decoders`), on one million logs in three forms; ratios are of medians, by the clock and by processor time (the
 steadier one on a shared machine). Peers that walk log by log decode the first logs only and are compared by their
 rate. Trades that differ from ours by one value stop the run. The whole path (module `onchain_path`) runs on generated
-chains of one and ten million logs, and must give back what the generator put in.
+chains of one, 2.7 (1.5 million trades) and ten million logs, and must give back what the generator put in.
 """
 
 import argparse
@@ -80,9 +80,8 @@ def whole(logs: int) -> dict[str, Any]:
 
 
 def after_decode(one: dict[str, Any], kind: str) -> float:
-    """Seconds from `ENOUGH_TRADES` trades to histories, in proportion to the trades of the chain."""
-    seconds = sum(stage[kind] for name, stage in one["stages"].items() if name != "read_and_decode")
-    return float(seconds * ENOUGH_TRADES / one["seen"]["trades"])
+    """Seconds from all trades of a chain to histories."""
+    return float(sum(stage[kind] for name, stage in one["stages"].items() if name != "read_and_decode"))
 
 
 def aims(result: dict[str, Any]) -> list[dict[str, Any]]:
@@ -104,8 +103,11 @@ def aims(result: dict[str, Any]) -> list[dict[str, Any]]:
     if result["path"]:
         largest = result["path"][-1]
         add("whole path: peak GiB", MAX_BYTES / 2**30, False, {"peak": largest["peak"] / 2**30})
-        seconds = {kind: after_decode(largest, kind) for kind in ("wall", "cpu")}
-        add(f"whole path: seconds from {ENOUGH_TRADES:,} trades to histories", MAX_SECONDS, False, seconds)
+        enough = [one for one in result["path"] if one["seen"]["trades"] >= ENOUGH_TRADES][:1]
+        for one in enough:
+            seconds = {kind: after_decode(one, kind) for kind in ("wall", "cpu")}
+            what = f"whole path: seconds from {one['seen']['trades']:,} trades to histories"
+            add(what, MAX_SECONDS, False, seconds)
     return rows
 
 
@@ -172,7 +174,7 @@ def main(arguments: list[str] | None = None) -> dict[str, Any]:
     """Measure, print, write `results/`; returns what was written."""
     parser = argparse.ArgumentParser(prog="bench.onchain", description=__doc__)
     parser.add_argument("--logs", type=int, default=1_000_000, help="logs that are decoded")
-    parser.add_argument("--chains", default="1000000,10000000", help="logs of the chains of the whole path")
+    parser.add_argument("--chains", default="1000000,2700000,10000000", help="logs of the chains of the whole path")
     parser.add_argument("--forms", default=",".join(FORMS), help="forms of the file, comma-separated")
     parser.add_argument("--repeat", type=int, default=5, help="turns of every decoder")
     parser.add_argument("--quick", action="store_true", help="few logs, one turn; writes nothing")

@@ -133,11 +133,10 @@ def _faults(rows: pl.DataFrame) -> pl.Series | None:
 
     Nulls at the end are what a log has no topic for, where all rows have as many columns or places.
     """
-    there = [rows[f"topic{n}"].is_not_null() for n in range(4)]
-    null = pl.Series(np.zeros(rows.height, np.bool_))
-    for one, following in pairwise(there):
-        null |= ~one & following
-    missing = many = pl.Series(np.zeros(rows.height, np.bool_))
+    missing = many = null = pl.Series(np.zeros(rows.height, np.bool_))
+    for one, following in pairwise(rows[f"topic{n}"] for n in range(4)):
+        if one.null_count() and following.null_count() < rows.height:
+            null |= one.is_null() & following.is_not_null()
     if "__topics" in rows.columns:
         topics = rows["__topics"]
         missing = topics.is_null()
