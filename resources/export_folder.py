@@ -5,8 +5,9 @@ import hashlib
 import json
 import os
 import shutil
+import stat
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -68,8 +69,10 @@ def _alone(to: Path) -> Iterator[None]:
     lock = to.with_name(f".{to.name}.lock")
     lock.parent.mkdir(parents=True, exist_ok=True)
     while True:
-        if lock.is_symlink() or (lock.exists() and not lock.is_file()):
-            raise _in_the_way(lock)
+        # Asked once: an export that ends takes its lock away.
+        with suppress(FileNotFoundError):
+            if not stat.S_ISREG(lock.lstat().st_mode):
+                raise _in_the_way(lock)
         opened = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
         with os.fdopen(opened, "r+b") as handle:
             if os.fstat(opened).st_size:
